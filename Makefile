@@ -1,0 +1,92 @@
+# gpu-dra: run `make` or `make help` to see what there is.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+OUT := _out
+CLUSTER := $(OUT)/cluster
+TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
+GO_FILES = $(shell git ls-files -co --exclude-standard '*.go')
+export CGO_ENABLED := 0
+
+##@ See it work
+
+.PHONY: demo
+demo: $(CLUSTER) module controller ## The main job on a real cluster: builds Kubernetes once, shows a pod on the smallest GPU that fits
+	@CLUSTER=$(CURDIR)/$(CLUSTER) MODULE=$(CURDIR)/$(OUT)/module CONTROLLER=$(CURDIR)/$(OUT)/gpu-dra examples/demo/run.sh
+
+.PHONY: demo-down
+demo-down: $(CLUSTER) ## Stop the demo's cluster and remove all it left
+	@$(CLUSTER) down --name demo
+
+##@ Build
+
+.PHONY: build
+build: controller hooks ## Build the gpu-dra binary and the hooks into _out
+
+.PHONY: controller
+controller: ## Build the gpu-dra binary (CLI and controller)
+	@mkdir -p $(OUT)
+	@go build -trimpath -ldflags "-s -w" -o $(OUT)/gpu-dra ./cmd/gpu-dra
+
+# No -trimpath: module-sdk finds a hook's name from the path of its source file.
+.PHONY: hooks
+hooks: ## Build the hooks that addon-operator runs
+	@mkdir -p $(OUT)
+	@go build -ldflags "-s -w" -o $(OUT)/gpu-dra-hooks ./hooks
+
+.PHONY: module
+module: hooks ## Put the Deckhouse module together in _out/module
+	@go run ./internal/gen/bundle --out $(OUT)/module --hooks $(OUT)/gpu-dra-hooks
+
+.PHONY: $(CLUSTER)
+$(CLUSTER):
+	@mkdir -p $(OUT)
+	@go build -o $(CLUSTER) ./test/cluster
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-e2e ## Every test: the units, then the whole product on real clusters built from source
+
+.PHONY: test-unit
+test-unit: ## Tests that need no cluster
+	go test ./...
+
+.PHONY: test-e2e
+test-e2e: $(CLUSTER) module controller ## The product on real clusters: kube-apiserver, scheduler, addon-operator, Helm
+	$(CLUSTER) build
+	go test -tags e2e -count=1 -timeout 60m ./test/e2e/...
+
+.PHONY: bench
+bench: $(CLUSTER) module controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run
+	$(CLUSTER) build
+	go test -run '^$$' -bench . -benchtime 3x ./internal/inventory/
+	go test -tags bench -count=1 -timeout 120m -v ./test/bench/...
+
+##@ Keep it clean
+
+.PHONY: generate
+generate: ## Write every generated file: deepcopy, CRDs, values.yaml, values.schema.json, settings tables
+	$(TOOL) controller-gen object paths=./api/...
+	go run ./internal/gen/crds
+	go run ./internal/gen/values
+
+.PHONY: verify
+verify: ## Generated files current, gofmt, vet, staticcheck, no drift
+	@unformatted=$$(gofmt -l $(GO_FILES)); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted; run gofmt -w on them"; exit 1; fi
+	go mod verify >/dev/null
+	go mod tidy -diff
+	cd test/operator && go mod tidy -diff
+	go vet ./... && go vet -tags e2e ./test/e2e/... && go vet -tags bench ./test/bench/...
+	$(TOOL) staticcheck ./...
+	@before=$$(git status --porcelain; git diff | sha256sum); $(MAKE) --no-print-directory generate; after=$$(git status --porcelain; git diff | sha256sum); \
+	if [ "$$before" != "$$after" ]; then echo "generated files were not current: they are now, look at git diff and commit them"; exit 1; fi
+
+.PHONY: clean
+clean: ## Remove what was built in the clone (the built Kubernetes stays in the user's cache)
+	rm -rf $(OUT)
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,199 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// GPUStack `main` is the one place to look at the cluster as a whole: versions, feature gates, shared pools, who else
+// manages accelerators, and whether the controller is alive and has seen the settings. The controller is its only writer.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,singular=gpustack,path=gpustacks,shortName=gst,categories=gpu-dra
+// +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="Drivers",type=string,JSONPath=`.status.summary.drivers`
+// +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.summary.nodes`
+// +kubebuilder:printcolumn:name="Devices",type=string,JSONPath=`.status.summary.devices`
+// +kubebuilder:printcolumn:name="Gates",type=string,JSONPath=`.status.conditions[?(@.type=="FeatureGatesConsistent")].status`
+// +kubebuilder:printcolumn:name="Sole-Manager",type=string,JSONPath=`.status.conditions[?(@.type=="SoleManager")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'main'",message="there is one GPUStack and its name is main"
+type GPUStack struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Status GPUStackStatus `json:"status,omitempty"`
+}
+
+// GPUStackStatus holds the facts of the cluster.
+type GPUStackStatus struct {
+	// SettingsHash is the hash of the settings that the controller runs with.
+	// +optional
+	SettingsHash string `json:"settingsHash,omitempty"`
+	// Synced is true once the controller's caches were filled and every GPUNode was written at least once.
+	// +optional
+	Synced bool `json:"synced,omitempty"`
+	// Heartbeat is renewed by the controller every 30 seconds; older than two minutes means it is not running.
+	// +optional
+	Heartbeat *metav1.Time `json:"heartbeat,omitempty"`
+	// ControllerVersion is the version of the controller that wrote this.
+	// +optional
+	ControllerVersion string `json:"controllerVersion,omitempty"`
+	// KubernetesVersion of the API server (`v1.34.4`).
+	// +optional
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// KubeletVersions seen on nodes of listed groups, with the number of nodes, sorted.
+	// +optional
+	// +listType=map
+	// +listMapKey=version
+	KubeletVersions []VersionCount `json:"kubeletVersions,omitempty"`
+	// ResourceAPIs are the served versions of resource.k8s.io, sorted.
+	// +optional
+	// +listType=set
+	ResourceAPIs []string `json:"resourceAPIs,omitempty"`
+	// +optional
+	FeatureGates FeatureGates `json:"featureGates,omitempty"`
+	// SharedPools are pools with allNodes or nodeSelector: counted once here, they register no node.
+	// +optional
+	// +listType=atomic
+	SharedPools []SharedPool `json:"sharedPools,omitempty"`
+	// Conflicts are other managers of accelerators, cluster-wide or on nodes of listed groups.
+	// +optional
+	// +listType=atomic
+	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Unmanaged are groups of nodes with slices of known drivers that the settings do not list.
+	// +optional
+	// +listType=atomic
+	Unmanaged []UnmanagedGroup `json:"unmanaged,omitempty"`
+	// UnknownDrivers are drivers with slices that no profile describes, sorted.
+	// +optional
+	// +listType=set
+	UnknownDrivers []string `json:"unknownDrivers,omitempty"`
+	// ForeignDeviceClasses are classes of known profiles that somebody else created, sorted.
+	// +optional
+	// +listType=set
+	ForeignDeviceClasses []string `json:"foreignDeviceClasses,omitempty"`
+	// Summary holds the texts of the printed columns.
+	// +optional
+	Summary StackSummary `json:"summary,omitempty"`
+	// Conditions: ControllerSynced, FeatureGatesConsistent, SoleManager, NodeGroupsListed, DriversKnown, SettingsAccepted.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// StackSummary holds what `kubectl get gpustack` prints.
+type StackSummary struct {
+	// +optional
+	Drivers string `json:"drivers,omitempty"`
+	// Nodes is "registered/expected" over all listed groups.
+	// +optional
+	Nodes string `json:"nodes,omitempty"`
+	// +optional
+	Devices string `json:"devices,omitempty"`
+}
+
+// VersionCount is a version and how many nodes run it.
+type VersionCount struct {
+	Version string `json:"version"`
+	Count   int32  `json:"count"`
+}
+
+// FeatureGates is what is known of Kubernetes feature gates.
+type FeatureGates struct {
+	// Needed gates: by whom, and whether they are on.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Needed []NeededGate `json:"needed,omitempty"`
+	// Instances are the components whose flags were read, sorted by component and name.
+	// +optional
+	// +listType=atomic
+	Instances []ComponentInstance `json:"instances,omitempty"`
+	// Conflicts are gates that two places set differently.
+	// +optional
+	// +listType=atomic
+	Conflicts []GateConflict `json:"conflicts,omitempty"`
+}
+
+// NeededGate is a Kubernetes feature gate that the settings need.
+type NeededGate struct {
+	Name string `json:"name"`
+	// NeededBy lists settings paths or profiles, sorted.
+	// +optional
+	// +listType=set
+	NeededBy []string `json:"neededBy,omitempty"`
+	// Components that read the gate: kube-apiserver, kube-scheduler, kube-controller-manager, kubelet.
+	// +optional
+	// +listType=set
+	Components []string `json:"components,omitempty"`
+	// State is True when on in every instance of every component that reads it, False when off in one, Unknown otherwise.
+	State metav1.ConditionStatus `json:"state"`
+	// Message says where it is off or unknown.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ComponentInstance is one running component whose gates were read.
+type ComponentInstance struct {
+	// Component: kube-apiserver, kube-scheduler, kube-controller-manager or kubelet.
+	Component string `json:"component"`
+	// Name of the pod or the node.
+	Name string `json:"name"`
+	// Version, empty when it could not be read.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// Set holds the gates that its flags set, of those gpu-dra has in its table.
+	// +optional
+	Set map[string]bool `json:"set,omitempty"`
+	// Unreadable says why its flags could not be read, empty when they were.
+	// +optional
+	Unreadable string `json:"unreadable,omitempty"`
+}
+
+// GateConflict is a gate that is set differently in two places.
+type GateConflict struct {
+	Gate string `json:"gate"`
+	// Message names the places and values.
+	Message string `json:"message"`
+}
+
+// SharedPool is a pool whose devices are reachable from more than one node.
+type SharedPool struct {
+	PoolState `json:",inline"`
+	// Scope: AllNodes or NodeSelector.
+	// +kubebuilder:validation:Enum=AllNodes;NodeSelector
+	Scope string `json:"scope"`
+}
+
+// Conflict is another manager of accelerators.
+type Conflict struct {
+	// Manager as in GPUNode status.managers[].name.
+	Manager string `json:"manager"`
+	// Evidence is the object or field it was seen by.
+	Evidence string `json:"evidence"`
+	// Nodes of listed groups with its traces; zero when it was seen cluster-wide only.
+	// +optional
+	Nodes int32 `json:"nodes,omitempty"`
+}
+
+// UnmanagedGroup is a group of nodes with slices that no entry of `nodeGroups` lists.
+type UnmanagedGroup struct {
+	// Name of the Deckhouse NodeGroup, or empty for nodes that belong to none.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Nodes with slices of a known driver.
+	Nodes int32 `json:"nodes"`
+	// Drivers seen there, sorted.
+	// +optional
+	// +listType=set
+	Drivers []string `json:"drivers,omitempty"`
+}
+
+// GPUStackList is a list of GPUStacks.
+// +kubebuilder:object:root=true
+type GPUStackList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GPUStack `json:"items"`
+}

@@ -1,0 +1,156 @@
+// Package condition holds every condition type and reason that gpu-dra writes, and sets conditions so that
+// lastTransitionTime moves only when a status does. docs/conditions.md explains each reason and what to do next; a test
+// keeps the two together.
+package condition
+
+// Entry is one reason of one condition of one kind.
+type Entry struct {
+	// Kind of the object that carries the condition.
+	Kind string
+	// Type of the condition.
+	Type string
+	// Reason as it stands in the condition.
+	Reason string
+}
+
+var all []Entry
+
+// Reasons returns every reason that the code can write, in the order of declaration.
+func Reasons() []Entry { return append([]Entry(nil), all...) }
+
+func reason(kind, conditionType, r string) string {
+	all = append(all, Entry{Kind: kind, Type: conditionType, Reason: r})
+	return r
+}
+
+// Kinds that carry conditions.
+const (
+	kindNode     = "GPUNode"
+	kindGroup    = "GPUNodeGroup"
+	kindStack    = "GPUStack"
+	kindTemplate = "GPUClaimTemplate"
+)
+
+// Condition types.
+const (
+	// Registered, on a GPUNode: has every accelerator driver of its groups published a complete pool here (debounced).
+	Registered = "Registered"
+	// SoleManager, on a GPUNode and the GPUStack: does nobody else hand out these accelerators.
+	SoleManager = "SoleManager"
+	// RuntimeReady, on a GPUNode: can the container runtime inject CDI devices.
+	RuntimeReady = "RuntimeReady"
+	// GroupsDistinct, on a GPUNode and a GPUNodeGroup: do no two groups run one driver on one node.
+	GroupsDistinct = "GroupsDistinct"
+	// DevicesHealthy, on a GPUNode and a GPUNodeGroup: is every published device usable as published.
+	DevicesHealthy = "DevicesHealthy"
+	// Ready, on a GPUNodeGroup and a GPUClaimTemplate: does it give users what the settings promise.
+	Ready = "Ready"
+	// NodeGroupFound, on a GPUNodeGroup under hooks: is there a Deckhouse NodeGroup of that name.
+	NodeGroupFound = "NodeGroupFound"
+	// DevicesExpected, on a GPUNodeGroup: does each node show as many cards as `expectedDevices` says.
+	DevicesExpected = "DevicesExpected"
+	// ControllerSynced, on the GPUStack: has the controller read the whole cluster with the present settings.
+	ControllerSynced = "ControllerSynced"
+	// FeatureGatesConsistent, on the GPUStack: are the needed Kubernetes gates on in every component that reads them.
+	FeatureGatesConsistent = "FeatureGatesConsistent"
+	// NodeGroupsListed, on the GPUStack: do the settings list every group that has accelerators.
+	NodeGroupsListed = "NodeGroupsListed"
+	// DriversKnown, on the GPUStack: does a profile describe every driver that published slices.
+	DriversKnown = "DriversKnown"
+	// DeviceClassesOwned, on the GPUStack: are the DeviceClasses of known profiles ours.
+	DeviceClassesOwned = "DeviceClassesOwned"
+	// SettingsAccepted, on the GPUStack: can the controller act on every part of the settings.
+	SettingsAccepted = "SettingsAccepted"
+	// Satisfiable, on a GPUClaimTemplate: can a device of the kind it asks for exist.
+	Satisfiable = "Satisfiable"
+)
+
+// Reasons on GPUNode.
+var (
+	NodeRegistered        = reason(kindNode, Registered, "Registered")
+	NodeNoDriverExpected  = reason(kindNode, Registered, "NoDriverExpected")
+	NodeNotPublished      = reason(kindNode, Registered, "NotPublished")
+	NodePoolIncomplete    = reason(kindNode, Registered, "PoolIncomplete")
+	NodeNoDevices         = reason(kindNode, Registered, "NoDevices")
+	NodeDriverLost        = reason(kindNode, Registered, "DriverLost")
+	NodeWaitingAfterLoss  = reason(kindNode, Registered, "WaitingAfterLoss")
+	NodeSoleManager       = reason(kindNode, SoleManager, "SoleManager")
+	NodeDevicePlugin      = reason(kindNode, SoleManager, "DevicePluginActive")
+	NodeOtherManager      = reason(kindNode, SoleManager, "OtherManager")
+	NodeCDISupported      = reason(kindNode, RuntimeReady, "CDISupported")
+	NodeCDIUnsupported    = reason(kindNode, RuntimeReady, "CDIUnsupported")
+	NodeRuntimeUnknown    = reason(kindNode, RuntimeReady, "RuntimeUnknown")
+	NodeGroupsDistinct    = reason(kindNode, GroupsDistinct, "Distinct")
+	NodeGroupsOverlap     = reason(kindNode, GroupsDistinct, "OverlappingNodeGroups")
+	NodeDevicesHealthy    = reason(kindNode, DevicesHealthy, "Healthy")
+	NodeDevicesTainted    = reason(kindNode, DevicesHealthy, "DevicesTainted")
+	NodePublishedTwice    = reason(kindNode, DevicesHealthy, "CardPublishedTwice")
+	NodeStaleSlices       = reason(kindNode, DevicesHealthy, "StaleSlices")
+	NodeUnrecognizedTypes = reason(kindNode, DevicesHealthy, "UnrecognizedDeviceType")
+)
+
+// Reasons on GPUNodeGroup.
+var (
+	GroupReady               = reason(kindGroup, Ready, "AllNodesRegistered")
+	GroupNoNodes             = reason(kindGroup, Ready, "NoNodesExpected")
+	GroupNodesMissing        = reason(kindGroup, Ready, "NodesNotRegistered")
+	GroupControllerNotSynced = reason(kindGroup, Ready, "ControllerNotSynced")
+	GroupControllerStale     = reason(kindGroup, Ready, "ControllerStale")
+	GroupSettingsNotSeen     = reason(kindGroup, Ready, "SettingsNotSeen")
+	GroupDriverUnknown       = reason(kindGroup, Ready, "UnknownDriverProfile")
+	GroupNoSelector          = reason(kindGroup, Ready, "NoNodeSelector")
+	GroupNodeGroupMissing    = reason(kindGroup, Ready, "NodeGroupNotFound")
+	GroupFound               = reason(kindGroup, NodeGroupFound, "Found")
+	GroupNotFound            = reason(kindGroup, NodeGroupFound, "NotFound")
+	GroupKindAbsent          = reason(kindGroup, NodeGroupFound, "NodeGroupKindAbsent")
+	GroupUnreadable          = reason(kindGroup, NodeGroupFound, "Unreadable")
+	GroupDevicesAsExpected   = reason(kindGroup, DevicesExpected, "AsExpected")
+	GroupDevicesFewer        = reason(kindGroup, DevicesExpected, "FewerDevices")
+	GroupDevicesNotSaid      = reason(kindGroup, DevicesExpected, "NotSaid")
+	GroupSoleManager         = reason(kindGroup, SoleManager, "SoleManager")
+	GroupOtherManager        = reason(kindGroup, SoleManager, "OtherManager")
+	GroupDistinct            = reason(kindGroup, GroupsDistinct, "Distinct")
+	GroupOverlap             = reason(kindGroup, GroupsDistinct, "OverlappingNodeGroups")
+	GroupDevicesHealthy      = reason(kindGroup, DevicesHealthy, "Healthy")
+	GroupDevicesUnhealthy    = reason(kindGroup, DevicesHealthy, "SeeNodes")
+)
+
+// Reasons on GPUStack.
+var (
+	StackSynced            = reason(kindStack, ControllerSynced, "Synced")
+	StackNotSynced         = reason(kindStack, ControllerSynced, "ReadingCluster")
+	StackGatesOn           = reason(kindStack, FeatureGatesConsistent, "AllOn")
+	StackGatesOff          = reason(kindStack, FeatureGatesConsistent, "NeededGateOff")
+	StackGatesConflict     = reason(kindStack, FeatureGatesConsistent, "SetTwice")
+	StackGatesUnknown      = reason(kindStack, FeatureGatesConsistent, "FlagsUnreadable")
+	StackSoleManager       = reason(kindStack, SoleManager, "SoleManager")
+	StackOtherManager      = reason(kindStack, SoleManager, "OtherManager")
+	StackGroupsListed      = reason(kindStack, NodeGroupsListed, "AllListed")
+	StackUnmanagedGroup    = reason(kindStack, NodeGroupsListed, "UnmanagedGroup")
+	StackDriversKnown      = reason(kindStack, DriversKnown, "AllKnown")
+	StackUnknownDriver     = reason(kindStack, DriversKnown, "UnknownDriver")
+	StackClassesOwned      = reason(kindStack, DeviceClassesOwned, "Owned")
+	StackForeignClass      = reason(kindStack, DeviceClassesOwned, "ForeignDeviceClass")
+	StackSettingsAccepted  = reason(kindStack, SettingsAccepted, "Accepted")
+	StackSettingsProblem   = reason(kindStack, SettingsAccepted, "PartlyAccepted")
+	StackSettingsUnreadble = reason(kindStack, SettingsAccepted, "Unreadable")
+)
+
+// Reasons on GPUClaimTemplate.
+var (
+	TemplateWritten         = reason(kindTemplate, Ready, "Written")
+	TemplateWaiting         = reason(kindTemplate, Ready, "WaitingForNamespaces")
+	TemplateNoNamespace     = reason(kindTemplate, Ready, "NoNamespaceSelected")
+	TemplateInvalid         = reason(kindTemplate, Ready, "InvalidSpec")
+	TemplateUnknownDriver   = reason(kindTemplate, Ready, "UnknownDriverProfile")
+	TemplateUnsupported     = reason(kindTemplate, Ready, "UnsupportedByDriver")
+	TemplateCELError        = reason(kindTemplate, Ready, "CELError")
+	TemplateRejected        = reason(kindTemplate, Ready, "RejectedByAPIServer")
+	TemplateNameTaken       = reason(kindTemplate, Ready, "NameTaken")
+	TemplateWriteFailed     = reason(kindTemplate, Ready, "WriteFailed")
+	TemplateSatisfiable     = reason(kindTemplate, Satisfiable, "DevicesExist")
+	TemplateNoDevice        = reason(kindTemplate, Satisfiable, "NoDeviceMatches")
+	TemplateNominalMemory   = reason(kindTemplate, Satisfiable, "NominalMemory")
+	TemplateNoDevicesYet    = reason(kindTemplate, Satisfiable, "NoDevicesYet")
+	TemplateDevicesNotKnown = reason(kindTemplate, Satisfiable, "NotKnown")
+)

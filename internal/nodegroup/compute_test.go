@@ -1,0 +1,177 @@
+package nodegroup_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/nodegroup"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func input(t *testing.T, nodes ...v1alpha1.GPUNode) nodegroup.Input {
+	t.Helper()
+	builtin, err := profile.Builtin()
+	require.NoError(t, err)
+	set, err := profile.NewSet(builtin...)
+	require.NoError(t, err)
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	beat := metav1.NewTime(now.Add(-10 * time.Second))
+	return nodegroup.Input{
+		Group:        settings.NodeGroup{Name: "gpu", Drivers: []string{"nvidia"}},
+		Platform:     nodegroup.Platform{Lookup: nodegroup.Found, UID: "u"},
+		Nodes:        nodes,
+		Stack:        &v1alpha1.GPUStackStatus{Synced: true, Heartbeat: &beat, SettingsHash: "h"},
+		SettingsHash: "h",
+		Distribution: distributions["Deckhouse"],
+		Profiles:     set,
+	}
+}
+
+func node(name string, cards int32, registered bool, change ...func(*v1alpha1.GPUNode)) v1alpha1.GPUNode {
+	status, r := metav1.ConditionFalse, condition.NodeDriverLost
+	if registered {
+		status, r = metav1.ConditionTrue, condition.NodeRegistered
+	}
+	memory := resource.MustParse("80Gi")
+	n := v1alpha1.GPUNode{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1alpha1.GPUNodeStatus{
+		Groups: []string{"gpu"},
+		Drivers: []v1alpha1.NodeDriver{{Name: "gpu.nvidia.com", Expected: true, Accelerator: true, Registered: registered, HighWater: cards,
+			Devices: v1alpha1.DeviceCounts{Physical: cards, Published: cards, AllocatableWhole: cards}}},
+		Devices:    []v1alpha1.DeviceGroup{{Driver: "gpu.nvidia.com", Kind: v1alpha1.DeviceWhole, Product: "P", Memory: &memory, Count: cards}},
+		Conditions: []metav1.Condition{condition.New(condition.Registered, status, r, "")},
+	}}
+	for _, c := range change {
+		c(&n)
+	}
+	return n
+}
+
+func find(t *testing.T, s v1alpha1.GPUNodeGroupStatus, conditionType string) metav1.Condition {
+	t.Helper()
+	c := condition.Find(s.Conditions, conditionType)
+	require.NotNil(t, c, conditionType)
+	return *c
+}
+
+func TestReady(t *testing.T) {
+	all := []v1alpha1.GPUNode{node("a", 8, true), node("b", 8, true)}
+	for _, c := range []struct {
+		name   string
+		change func(*nodegroup.Input)
+		status metav1.ConditionStatus
+		reason string
+	}{
+		{"all registered", func(*nodegroup.Input) {}, "True", condition.GroupReady},
+		{"one missing", func(in *nodegroup.Input) { in.Nodes[1] = node("b", 0, false) }, "False", condition.GroupNodesMissing},
+		{"scaled to zero", func(in *nodegroup.Input) { in.Nodes = nil }, "True", condition.GroupNoNodes},
+		{"nodes of other groups only", func(in *nodegroup.Input) {
+			in.Nodes = []v1alpha1.GPUNode{node("c", 8, false, func(n *v1alpha1.GPUNode) { n.Status.Groups = []string{"other"} })}
+		}, "True", condition.GroupNoNodes},
+		{"passive and terminating nodes are not expected", func(in *nodegroup.Input) {
+			in.Nodes = []v1alpha1.GPUNode{
+				node("a", 8, false, func(n *v1alpha1.GPUNode) { n.Status.Passive = true }),
+				node("b", 8, false, func(n *v1alpha1.GPUNode) { n.Status.Terminating = true }),
+			}
+		}, "True", condition.GroupNoNodes},
+		{"no stack yet", func(in *nodegroup.Input) { in.Stack = nil }, "Unknown", condition.GroupControllerNotSynced},
+		{"controller not synced", func(in *nodegroup.Input) { in.Stack.Synced = false }, "Unknown", condition.GroupControllerNotSynced},
+		{"controller dead", func(in *nodegroup.Input) {
+			old := metav1.NewTime(now.Add(-nodegroup.StaleAfter - time.Second))
+			in.Stack.Heartbeat = &old
+		}, "Unknown", condition.GroupControllerStale},
+		{"controller with old settings", func(in *nodegroup.Input) { in.Stack.SettingsHash = "before" }, "Unknown", condition.GroupSettingsNotSeen},
+		{"unknown profile", func(in *nodegroup.Input) { in.Group.Drivers = []string{"nvidia", "nobody"} }, "False", condition.GroupDriverUnknown},
+		{"no NodeGroup", func(in *nodegroup.Input) { in.Platform.Lookup = nodegroup.NotFound }, "False", condition.GroupNodeGroupMissing},
+		{"no NodeGroup kind", func(in *nodegroup.Input) { in.Platform.Lookup = nodegroup.KindAbsent }, "True", condition.GroupReady},
+		{"no selector", func(in *nodegroup.Input) { in.Distribution.NodeGroupLabel = "" }, "False", condition.GroupNoSelector},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := input(t, append([]v1alpha1.GPUNode(nil), all...)...)
+			c.change(&in)
+			got := find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.Ready)
+			require.Equal(t, c.status, got.Status, got.Message)
+			require.Equal(t, c.reason, got.Reason, got.Message)
+		})
+	}
+}
+
+func TestCounts(t *testing.T) {
+	s := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, input(t, node("b", 8, true), node("a", 4, true), node("c", 0, false)), now)
+	require.Equal(t, v1alpha1.NodeCounts{Total: 3, Expected: 3, Registered: 2,
+		Missing: []v1alpha1.MissingNode{{Name: "c", Reason: condition.NodeDriverLost}}}, s.Nodes)
+	require.EqualValues(t, 12, s.Drivers[0].Devices.Physical)
+	require.EqualValues(t, 2, s.Drivers[0].Nodes)
+	require.EqualValues(t, 8, s.DevicesPerNode)
+	require.Len(t, s.Devices, 1, "like devices of several nodes are one row")
+	require.EqualValues(t, 12, s.Devices[0].Count)
+	require.Equal(t, v1alpha1.GroupSummary{Drivers: "gpu.nvidia.com", Nodes: "2/3", Devices: "12"}, s.Summary)
+}
+
+func TestMissingIsCapped(t *testing.T) {
+	var nodes []v1alpha1.GPUNode
+	for i := range 25 {
+		nodes = append(nodes, node(fmt.Sprintf("n%02d", i), 0, false))
+	}
+	s := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, input(t, nodes...), now)
+	require.Len(t, s.Nodes.Missing, 10)
+	require.EqualValues(t, 15, s.Nodes.MissingNotShown)
+	require.Equal(t, "n00", s.Nodes.Missing[0].Name)
+}
+
+func TestExpectedDevices(t *testing.T) {
+	in := input(t, node("a", 8, true), node("b", 7, true))
+	require.Equal(t, condition.GroupDevicesNotSaid, find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.DevicesExpected).Reason)
+	in.Group.ExpectedDevices = 8
+	c := find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.DevicesExpected)
+	require.Equal(t, condition.GroupDevicesFewer, c.Reason)
+	require.Contains(t, c.Message, "b (7)")
+	require.NotContains(t, c.Message, "a (")
+}
+
+// A render must not shrink because facts are in doubt: the last known count stands until the controller has synced.
+func TestDevicesPerNodeOutlivesDoubt(t *testing.T) {
+	in := input(t)
+	in.Stack = nil
+	prev := v1alpha1.GPUNodeGroupStatus{DevicesPerNode: 8}
+	require.EqualValues(t, 8, nodegroup.Compute(prev, in, now).DevicesPerNode)
+	in = input(t)
+	require.Zero(t, nodegroup.Compute(prev, in, now).DevicesPerNode, "the nodes are really gone")
+}
+
+func TestOtherManagerInNodeGroup(t *testing.T) {
+	in := input(t, node("a", 8, true))
+	in.Platform.Managers = []v1alpha1.Manager{{Name: "node-manager", Evidence: "spec.gpu"}}
+	c := find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.SoleManager)
+	require.Equal(t, condition.GroupOtherManager, c.Reason)
+	require.Contains(t, c.Message, "spec.gpu")
+}
+
+func TestSameFactsGiveTheSameStatusInAnyOrder(t *testing.T) {
+	base := input(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		var nodes []v1alpha1.GPUNode
+		for i := range rapid.IntRange(0, 8).Draw(rt, "nodes") {
+			nodes = append(nodes, node(fmt.Sprintf("n%d", i), rapid.Int32Range(0, 8).Draw(rt, "cards"), rapid.Bool().Draw(rt, "registered")))
+		}
+		in := base
+		in.Nodes = nodes
+		first := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)
+		in.Nodes = rapid.Permutation(nodes).Draw(rt, "order")
+		again := nodegroup.Compute(first, in, now.Add(time.Minute))
+		if fmt.Sprint(first) != fmt.Sprint(again) {
+			rt.Fatalf("differs:\n%v\n%v", first, again)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package profile
+
+// Distribution is what differs between Kubernetes distributions, as data.
+type Distribution struct {
+	// Name as in the setting `distribution`.
+	Name string `json:"name"`
+	// NodeGroupLabel is the node label whose value is the name of the node group; empty where groups are selectors only.
+	NodeGroupLabel string `json:"nodeGroupLabel,omitempty"`
+	// TerminatingTaints are taint keys of nodes that are on their way out.
+	TerminatingTaints []string `json:"terminatingTaints,omitempty"`
+	// ControlPlanePods says how control-plane pods are found.
+	ControlPlanePods ControlPlanePods `json:"controlPlanePods,omitempty"`
+	// KubeletRootDir is the default root directory of kubelets.
+	KubeletRootDir string `json:"kubeletRootDir,omitempty"`
+	// PriorityClass of node daemons.
+	PriorityClass string `json:"priorityClass,omitempty"`
+	// Managers are other managers of accelerators that exist on this distribution only.
+	Managers []ManagerTrace `json:"managers,omitempty"`
+}
+
+// ControlPlanePods says where control-plane pods run.
+type ControlPlanePods struct {
+	// Namespace of the static pods.
+	Namespace string `json:"namespace,omitempty"`
+	// Label whose value is the component's name.
+	Label string `json:"label,omitempty"`
+}
