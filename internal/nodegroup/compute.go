@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
@@ -46,6 +47,10 @@ type Platform struct {
 	UID string
 	// Managers are traces of other managers in the NodeGroup.
 	Managers []v1alpha1.Manager
+	// Taints that the platform puts on the group's nodes.
+	Taints []corev1.Taint
+	// KubeletRootDir of the group's kubelets; empty: not said.
+	KubeletRootDir string
 }
 
 // Input is what is known of one group.

@@ -1,5 +1,7 @@
 package profile
 
+import corev1 "k8s.io/api/core/v1"
+
 // Distribution is what differs between Kubernetes distributions, as data.
 type Distribution struct {
 	// Name as in the setting `distribution`.
@@ -14,6 +16,8 @@ type Distribution struct {
 	KubeletRootDir string `json:"kubeletRootDir,omitempty"`
 	// PriorityClass of node daemons.
 	PriorityClass string `json:"priorityClass,omitempty"`
+	// SystemTolerations let the controller run where the distribution puts its own components.
+	SystemTolerations []corev1.Toleration `json:"systemTolerations,omitempty"`
 	// Managers are other managers of accelerators that exist on this distribution only.
 	Managers []ManagerTrace `json:"managers,omitempty"`
 }
@@ -24,4 +28,6 @@ type ControlPlanePods struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Label whose value is the component's name.
 	Label string `json:"label,omitempty"`
+	// VersionAnnotation holds the component's Kubernetes version (`1.34`), where its image's tag does not tell it.
+	VersionAnnotation string `json:"versionAnnotation,omitempty"`
 }

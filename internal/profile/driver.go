@@ -26,6 +26,10 @@ type Driver struct {
 	// IdentityAttribute of a whole device holds the value that partitions of the same card have in ParentAttribute
 	// (a uuid, a PCI address), so that a card published whole and in parts is one card.
 	IdentityAttribute string `json:"identityAttribute,omitempty"`
+	// AddressAttribute of a device of any kind holds the bus address of its card on the node. It ties devices of one card
+	// that nothing else ties: a passthrough device has an identity of its own, made from the address. Empty: not published,
+	// or one address stands for several cards.
+	AddressAttribute string `json:"addressAttribute,omitempty"`
 	// ProductAttribute holds the product name.
 	ProductAttribute string `json:"productAttribute,omitempty"`
 	// PartitionAttribute holds the partition profile (`1g.10gb`).
@@ -55,7 +59,7 @@ type Memory struct {
 	Capacity string `json:"capacity,omitempty"`
 	// Attribute is the key in device.attributes[<driver>], an integer in Unit.
 	Attribute string `json:"attribute,omitempty"`
-	// Unit of Attribute as a quantity suffix: `` (bytes), Ki, Mi, Gi, M, G.
+	// Unit of Attribute as a quantity suffix: `` (bytes), Ki, Mi, Gi, Ti, k, M, G, T.
 	Unit string `json:"unit,omitempty"`
 	// Kinds that may lack the key, so that an expression over them must be guarded. A missing key is a CEL runtime error
 	// that stops the pod on every node.
@@ -95,7 +99,8 @@ type SharingStrategy struct {
 	Kinds []v1alpha1.DeviceKind `json:"kinds"`
 	// Gates of the driver itself that it needs.
 	Gates []string `json:"gates,omitempty"`
-	// Params are JSON pointers within the opaque parameters for interval, activeThreadPercentage and pinnedMemoryLimit.
+	// Params are JSON pointers within the opaque parameters for interval, activeThreadPercentage and pinnedMemoryLimit,
+	// and for strategy, the name of the strategy itself; without the latter the parameters do not carry the name.
 	Params map[string]string `json:"params,omitempty"`
 }
 

@@ -1,0 +1,50 @@
+// Package deviceclass says which DeviceClasses the settings want and which of those that exist are ours. It fetches and
+// writes nothing.
+package deviceclass
+
+import (
+	"cmp"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+)
+
+// name of the chart, of the Deckhouse module, and of the module's Helm release.
+const name = "gpu-dra"
+
+const (
+	labelName   = "app.kubernetes.io/name"
+	labelModule = "module"
+	// AnnotationRelease is the annotation by which Helm marks the objects of a release.
+	AnnotationRelease = "meta.helm.sh/release-name"
+)
+
+// Wanted returns the names of the classes that the chart creates for the settings: those of the drivers that groups list, and
+// the user's own, but not those that the settings say are never created.
+func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
+	out := map[string]bool{}
+	add := func(class string) {
+		if cmp.Or(s.DeviceClasses.Classes[class].Create, s.DeviceClasses.Create) != "Never" {
+			out[class] = true
+		}
+	}
+	for _, g := range s.NodeGroups {
+		for _, driver := range g.Drivers {
+			if p, ok := profiles.ByName(driver); ok {
+				for _, c := range p.Classes {
+					add(c.Name)
+				}
+			}
+		}
+	}
+	for _, c := range s.DeviceClasses.Extra {
+		add(c.Name)
+	}
+	return out
+}
+
+// Ours says whether gpu-dra's chart created a class, by its labels and annotations: the chart's own label, the one that
+// Deckhouse puts on what a module's release creates, or Helm's annotation with the name of that release.
+func Ours(labels, annotations map[string]string) bool {
+	return labels[labelName] == name || labels[labelModule] == name || annotations[AnnotationRelease] == name
+}

@@ -1,0 +1,39 @@
+package deviceclass
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+)
+
+func TestWanted(t *testing.T) {
+	profiles, err := profile.NewSet(
+		profile.Driver{Name: "a", DriverName: "a.example.com", Classes: []profile.Class{{Name: "a-whole"}, {Name: "a-part"}}},
+		profile.Driver{Name: "b", DriverName: "b.example.com", Classes: []profile.Class{{Name: "b-whole"}}})
+	require.NoError(t, err)
+	s := &settings.Settings{NodeGroups: []settings.NodeGroup{{Name: "g", Drivers: []string{"a", "unknown"}}}}
+	s.DeviceClasses.Extra = []settings.ExtraClass{{Name: "own"}}
+	names := func() []string { return slices.Sorted(maps.Keys(Wanted(s, profiles))) }
+	require.Equal(t, []string{"a-part", "a-whole", "own"}, names())
+
+	s.DeviceClasses.Classes = map[string]settings.ClassChoice{"a-part": {Create: "Never"}}
+	require.Equal(t, []string{"a-whole", "own"}, names())
+
+	s.DeviceClasses.Create = "Never"
+	s.DeviceClasses.Classes = map[string]settings.ClassChoice{"a-part": {Create: "Always"}}
+	require.Equal(t, []string{"a-part"}, names())
+}
+
+func TestOurs(t *testing.T) {
+	is := func(key, value string) map[string]string { return map[string]string{key: value} }
+	require.True(t, Ours(is(labelName, "gpu-dra"), nil))
+	require.True(t, Ours(is(labelModule, "gpu-dra"), nil))
+	require.True(t, Ours(nil, is(AnnotationRelease, "gpu-dra")))
+	require.False(t, Ours(is(labelName, "other-driver"), is(AnnotationRelease, "other")))
+	require.False(t, Ours(nil, nil))
+}

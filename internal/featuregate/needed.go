@@ -1,0 +1,131 @@
+package featuregate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+)
+
+// Need is a gate that the settings make use of.
+type Need struct {
+	Gate string
+	// By lists the settings that need it, as paths, sorted. Empty: nothing breaks without it, but something is switched by
+	// whether it is on, so its state is to be observed.
+	By []string
+}
+
+// needs collects gates and who needs them.
+type needs map[string]map[string]bool
+
+func (n needs) observe(gate string) {
+	if n[gate] == nil {
+		n[gate] = map[string]bool{}
+	}
+}
+
+func (n needs) need(gate, by string) {
+	n.observe(gate)
+	n[gate][by] = true
+}
+
+// Needed returns the Kubernetes gates that the settings need or whose state decides something, sorted by gate. Passive
+// groups need nothing: no driver of ours runs there. A driver's own gates count as set in the settings; what a driver has
+// on by default without that is not known here.
+func Needed(s *settings.Settings, profiles *profile.Set) []Need {
+	n := needs{}
+	if s == nil {
+		return nil
+	}
+	for _, g := range s.NodeGroups {
+		if g.Passive {
+			continue
+		}
+		n.need(DynamicResourceAllocation, "nodeGroups")
+		for _, name := range g.Drivers {
+			if d, ok := profiles.ByName(name); ok {
+				n.driver(s, g, d)
+			}
+		}
+	}
+	for _, c := range s.DeviceClasses.Extra {
+		n.class(s.DeviceClasses, c.Name, c.ExtendedResourceName)
+	}
+	n.claimTemplates(s.ClaimTemplates)
+	for _, gate := range s.KubernetesFeatureGates.ExtraRequired {
+		n.need(gate, "kubernetesFeatureGates.extraRequired")
+	}
+	return n.sorted()
+}
+
+func (n needs) driver(s *settings.Settings, g settings.NodeGroup, d *profile.Driver) {
+	for _, need := range d.KubernetesGates {
+		by := fmt.Sprintf("nodeGroups[name=%s].drivers[%s]", g.Name, d.Name)
+		if need.Partitioning != "" {
+			if need.Partitioning != g.Partitioning {
+				continue
+			}
+			by = fmt.Sprintf("nodeGroups[name=%s].partitioning", g.Name)
+		}
+		if need.DriverGate != "" {
+			on, path := driverGate(s, g, d.Name, need.DriverGate)
+			if !on {
+				continue
+			}
+			by = path
+		}
+		n.need(need.Gate, by)
+	}
+	for _, c := range d.Classes {
+		n.class(s.DeviceClasses, c.Name, c.ExtendedResourceName)
+	}
+}
+
+// class of the settings: one that serves an extended resource name does so only where the gate is on everywhere. Auto watches
+// the gate, Always relies on it.
+func (n needs) class(d settings.DeviceClasses, name, extendedResource string) {
+	own := d.Classes[name]
+	if extendedResource == "" || cmp.Or(own.Create, d.Create) == "Never" {
+		return
+	}
+	switch cmp.Or(own.ExtendedResources, d.ExtendedResources) {
+	case "Always":
+		path := "deviceClasses.extendedResources"
+		if own.ExtendedResources != "" {
+			path = fmt.Sprintf("deviceClasses.classes.%s.extendedResources", name)
+		}
+		n.need(ExtendedResource, path)
+	case "Never":
+	default:
+		n.observe(ExtendedResource)
+	}
+}
+
+// driverGate returns the driver's own gate as merged from `drivers` and the group's overrides, and the path that set it.
+func driverGate(s *settings.Settings, g settings.NodeGroup, driver, gate string) (on bool, path string) {
+	if on, ok := g.DriverOverrides[driver].FeatureGates[gate]; ok {
+		return on, fmt.Sprintf("nodeGroups[name=%s].driverOverrides.%s.featureGates.%s", g.Name, driver, gate)
+	}
+	return s.Drivers[driver].FeatureGates[gate], fmt.Sprintf("drivers.%s.featureGates.%s", driver, gate)
+}
+
+func (n needs) claimTemplates(templates []settings.ClaimTemplate) {
+	for _, t := range templates {
+		n.need(DynamicResourceAllocation, "claimTemplates")
+		if t.Fit == v1alpha1.FitSmallest || t.Fit == "" && t.MinMemory != nil {
+			n.need(PrioritizedList, fmt.Sprintf("claimTemplates[name=%s].fit", t.Name))
+		}
+	}
+}
+
+func (n needs) sorted() []Need {
+	var out []Need
+	for _, gate := range slices.Sorted(maps.Keys(n)) {
+		out = append(out, Need{Gate: gate, By: slices.Sorted(maps.Keys(n[gate]))})
+	}
+	return out
+}

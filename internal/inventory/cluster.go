@@ -1,0 +1,114 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+)
+
+// Cluster is what a cluster has.
+type Cluster struct {
+	// Nodes that slices name, sorted by name.
+	Nodes []Node
+	ClusterWide
+}
+
+// ClusterWide is what belongs to no node.
+type ClusterWide struct {
+	// SharedPools have devices for all nodes or for those that a selector matches, sorted by driver and name. Their counts
+	// leave out devices that name a node, which count there.
+	SharedPools []v1alpha1.SharedPool
+	// UnplacedPools bind their devices to nodes in no way that this version of the API knows, sorted by driver and name.
+	UnplacedPools []v1alpha1.PoolState
+	// UnknownDrivers have slices and no profile, sorted.
+	UnknownDrivers []string
+}
+
+// Build puts all digests of a cluster together.
+func Build(all []*Slice) *Cluster {
+	out := &Cluster{}
+	builders := map[string]*nodeBuilder{}
+	for _, p := range pools(all) {
+		out.ClusterWide.add(p)
+		for at, here := range p.at {
+			if at.scope != scopeNode {
+				continue
+			}
+			name := at.node.Value()
+			b := builders[name]
+			if b == nil {
+				b = &nodeBuilder{Node: Node{Name: name}, groups: groupCounts{}}
+				builders[name] = b
+			}
+			b.add(p, here)
+		}
+	}
+	for _, b := range builders {
+		out.Nodes = append(out.Nodes, b.finish())
+	}
+	slices.SortFunc(out.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Node returns a node of the cluster; ok is false when no slice names it.
+func (c *Cluster) Node(name string) (node Node, ok bool) {
+	i, ok := slices.BinarySearchFunc(c.Nodes, name, func(n Node, name string) int { return cmp.Compare(n.Name, name) })
+	if !ok {
+		return Node{Name: name}, false
+	}
+	return c.Nodes[i], true
+}
+
+// ForCluster returns what belongs to no node, from all slices of all pools with a part that names none, and at least one
+// slice of each unknown driver; other slices do no harm.
+func ForCluster(all []*Slice) ClusterWide {
+	var out ClusterWide
+	for _, p := range pools(all) {
+		out.add(p)
+	}
+	return out
+}
+
+// add takes what of a pool belongs to no node. Pools come sorted.
+func (c *ClusterWide) add(p *pool) {
+	if p.facts.profile == "" && (len(c.UnknownDrivers) == 0 || c.UnknownDrivers[len(c.UnknownDrivers)-1] != p.facts.name) {
+		c.UnknownDrivers = append(c.UnknownDrivers, p.facts.name)
+	}
+	var parts []*part
+	scopeName, onNodes, empty := "", false, !p.hasDevices()
+	for at, here := range p.at {
+		switch {
+		case at.scope == scopeNode:
+			onNodes = true
+			continue
+		case !here.devices && !empty:
+			// Counter sets that all nodes see do not make the devices that consume them shared.
+			continue
+		case at.scope == scopeAllNodes:
+			scopeName = "AllNodes"
+		case at.scope == scopeSelector && scopeName == "":
+			scopeName = "NodeSelector"
+		}
+		parts = append(parts, here.parts...)
+	}
+	if onNodes && len(parts) == 0 {
+		return
+	}
+	counts, _ := p.counts(parts)
+	if scopeName == "" {
+		c.UnplacedPools = append(c.UnplacedPools, p.state(counts))
+		return
+	}
+	c.SharedPools = append(c.SharedPools, v1alpha1.SharedPool{PoolState: p.state(counts), Scope: scopeName})
+}
+
+// hasDevices is true when some slice of the pool is more than counter sets.
+func (p *pool) hasDevices() bool {
+	for _, here := range p.at {
+		if here.devices {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+)
+
+// Problems reports what the schema cannot know because it depends on the driver profiles and the distribution. None of them
+// stops anything: the part of the settings that is wrong has no effect, and the caller says so in a condition. Faults of
+// customDrivers are reported by Profiles. A claim template that names an unknown driver is reported on its own object.
+func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Problem {
+	out := groupProblems(s, profiles, d)
+	for _, name := range sortedKeys(s.Drivers) {
+		if _, ok := profiles.ByName(name); !ok {
+			out = append(out, Problem{"drivers." + name, unknownProfile(name, profiles)})
+		}
+	}
+	return append(out, classProblems(s, profiles)...)
+}
+
+func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) []Problem {
+	var out []Problem
+	first := map[string]int{}
+	for i, g := range s.NodeGroups {
+		path := fmt.Sprintf("nodeGroups[%d]", i)
+		if j, taken := first[g.Name]; taken {
+			out = append(out, Problem{path + ".name", fmt.Sprintf("found %q, which nodeGroups[%d] has already; merge the two", g.Name, j)})
+		} else {
+			first[g.Name] = i
+		}
+		if _, ok := g.Selector(d); !ok {
+			out = append(out, Problem{path + ".nodeSelector", fmt.Sprintf(
+				"found none, expected labels of the group's nodes: the distribution %s does not label nodes with the name of their group", d.Name)})
+		}
+		for _, key := range sortedKeys(g.NodeSelector) {
+			if faults := validation.IsQualifiedName(key); len(faults) > 0 {
+				out = append(out, Problem{path + ".nodeSelector." + key, "no label has such a key: " + strings.Join(faults, "; ")})
+			}
+		}
+		for j, name := range g.Drivers {
+			if _, ok := profiles.ByName(name); !ok {
+				out = append(out, Problem{fmt.Sprintf("%s.drivers[%d]", path, j), unknownProfile(name, profiles)})
+			}
+		}
+		for _, name := range sortedKeys(g.DriverOverrides) {
+			if !slices.Contains(g.Drivers, name) {
+				out = append(out, Problem{path + ".driverOverrides." + name, fmt.Sprintf(
+					"the group does not run this driver; add it to %s.drivers or remove the override", path)})
+			}
+		}
+	}
+	return out
+}
+
+func classProblems(s *Settings, profiles *profile.Set) []Problem {
+	var out []Problem
+	known, of := map[string]bool{}, map[string]string{}
+	for _, p := range profiles.All() {
+		for _, c := range p.Classes {
+			// The chart creates the first of the two.
+			if other, taken := of[c.Name]; taken && other != p.Name {
+				out = append(out, Problem{"customDrivers", fmt.Sprintf("profiles %q and %q both have a class %q; rename one", other, p.Name, c.Name)})
+			}
+			known[c.Name], of[c.Name] = true, p.Name
+		}
+	}
+	for i, c := range s.DeviceClasses.Extra {
+		path := fmt.Sprintf("deviceClasses.extra[%d]", i)
+		if known[c.Name] {
+			out = append(out, Problem{path + ".name", fmt.Sprintf("found %q, which is a class of a driver profile; choose another name", c.Name)})
+		}
+		if _, ok := profiles.ByName(c.Driver); c.Driver != "" && !ok {
+			out = append(out, Problem{path + ".driver", unknownProfile(c.Driver, profiles)})
+		}
+	}
+	for _, c := range s.DeviceClasses.Extra {
+		known[c.Name] = true
+	}
+	for _, name := range sortedKeys(s.DeviceClasses.Classes) {
+		if !known[name] {
+			out = append(out, Problem{"deviceClasses.classes." + name, "no driver profile and no entry of deviceClasses.extra has a class of this name"})
+		}
+	}
+	return out
+}
+
+func unknownProfile(name string, profiles *profile.Set) string {
+	names := make([]string, 0)
+	for _, p := range profiles.All() {
+		names = append(names, p.Name)
+	}
+	return fmt.Sprintf("found %q, expected one of: %s, or a profile of your own in customDrivers", name, strings.Join(names, ", "))
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,76 @@
+package stack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+)
+
+// gatesConsistent is False for a needed gate that is off and for what is wrong with gates as they are set, Unknown when a
+// needed gate can't be told, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
+func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
+	var off, unknown, on []string
+	for _, g := range s.FeatureGates.Needed {
+		text := fmt.Sprintf("%s (needed by %s): %s", g.Name, named(g.NeededBy, itself), g.Message)
+		switch {
+		case len(g.NeededBy) == 0:
+		case g.State == metav1.ConditionFalse:
+			off = append(off, text)
+		case g.State == metav1.ConditionUnknown:
+			unknown = append(unknown, text)
+		default:
+			on = append(on, g.Name)
+		}
+	}
+	if text := notServed(in, s); text != "" {
+		off = append(off, text)
+	}
+	var wrong, ahead []string
+	for _, c := range featuregate.Conflicts(in.Instances) {
+		text := c.Gate + ": " + c.Message
+		if c.Ahead {
+			ahead = append(ahead, text)
+		} else {
+			wrong = append(wrong, text)
+		}
+	}
+	is := func(status metav1.ConditionStatus, reason string, parts ...string) metav1.Condition {
+		if len(ahead) > 0 {
+			parts = append(parts, "before the next Kubernetes upgrade: "+named(ahead, itself))
+		}
+		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+		return condition.New(condition.FeatureGatesConsistent, status, reason, strings.Join(parts, ". "))
+	}
+	switch {
+	case len(off) > 0:
+		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself))
+	case len(wrong) > 0:
+		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself))
+	case len(unknown) > 0:
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, named(unknown, itself))
+	case in.Settings == nil && len(on) == 0:
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, "the settings were not read yet, so it is not known which gates are needed")
+	case len(on) == 0:
+		return is(metav1.ConditionTrue, condition.StackGatesOn, "the settings need no Kubernetes feature gate")
+	}
+	return is(metav1.ConditionTrue, condition.StackGatesOn, "on in every component that reads them: "+strings.Join(on, ", "))
+}
+
+// notServed says that the one API version gpu-dra uses is not there, where that is known.
+func notServed(in Input, s v1alpha1.GPUStackStatus) string {
+	if in.doubt(FactResourceAPIs) != "" || s.KubernetesVersion == "" || slices.Contains(s.ResourceAPIs, "v1") {
+		return ""
+	}
+	served := "none"
+	if len(s.ResourceAPIs) > 0 {
+		served = strings.Join(s.ResourceAPIs, ", ")
+	}
+	return fmt.Sprintf("resource.k8s.io/v1 is not served by the API server %s (served: %s): it needs Kubernetes 1.34 or newer, "+
+		"DynamicResourceAllocation on and no --runtime-config that turns it off", s.KubernetesVersion, served)
+}

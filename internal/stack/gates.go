@@ -1,0 +1,113 @@
+package stack
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+)
+
+// featureGates fills the block of the status. Needed also holds gates that nobody needs but whose state switches something
+// on: those have no neededBy.
+func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.VersionCount) v1alpha1.FeatureGates {
+	now := slices.Clone(in.Instances)
+	if len(now) == 0 {
+		if doubt := in.doubt(FactInstances); doubt != "" {
+			now = unread(prev.Instances, doubt)
+		}
+	}
+	var out v1alpha1.FeatureGates
+	remembered := remember(prev.Instances, now)
+	for i := range now {
+		out.Instances = append(out.Instances, shown(now[i], remembered[i]))
+	}
+	slices.SortFunc(out.Instances, func(a, b v1alpha1.ComponentInstance) int {
+		return cmp.Or(cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
+	})
+	for _, need := range needs(prev, in) {
+		gate := v1alpha1.NeededGate{Name: need.Gate, NeededBy: need.By, Components: featuregate.Readers(need.Gate)}
+		gate.State, gate.Message = featuregate.State(need.Gate, now, kubelets)
+		if gate.State == metav1.ConditionUnknown {
+			gate.Message += lastState(need.Gate, now, remembered, kubelets)
+		}
+		out.Needed = append(out.Needed, gate)
+	}
+	for _, c := range featuregate.Conflicts(now) {
+		out.Conflicts = append(out.Conflicts, v1alpha1.GateConflict{Gate: c.Gate, Message: c.Message})
+	}
+	return out
+}
+
+// needs are what the settings need; before there are settings, what an earlier controller found.
+func needs(prev v1alpha1.FeatureGates, in Input) []featuregate.Need {
+	if in.Settings != nil {
+		return featuregate.Needed(in.Settings, in.Profiles)
+	}
+	var out []featuregate.Need
+	for _, g := range prev.Needed {
+		out = append(out, featuregate.Need{Gate: g.Name, By: slices.Clone(g.NeededBy)})
+	}
+	return out
+}
+
+// unread are the instances that were known, none of which could be read now.
+func unread(prev []v1alpha1.ComponentInstance, why string) []featuregate.Instance {
+	var out []featuregate.Instance
+	for _, p := range prev {
+		out = append(out, featuregate.Instance{Component: p.Component, Name: p.Name, Version: p.Version, Unreadable: why})
+	}
+	return out
+}
+
+// remember returns the instances with the flags last read in place of those that can't be read now.
+func remember(prev []v1alpha1.ComponentInstance, now []featuregate.Instance) []featuregate.Instance {
+	out := slices.Clone(now)
+	for i := range out {
+		if out[i].Unreadable == "" {
+			continue
+		}
+		for _, p := range prev {
+			if p.Component == out[i].Component && p.Name == out[i].Name && len(p.Set) > 0 {
+				out[i].Set, out[i].Unreadable = p.Set, ""
+			}
+		}
+	}
+	return out
+}
+
+// shown is an instance as the status has it: with the gates of the table only, and with its last known ones when it can't
+// be read.
+func shown(now, remembered featuregate.Instance) v1alpha1.ComponentInstance {
+	out := v1alpha1.ComponentInstance{Component: now.Component, Name: now.Name, Version: now.Version, Unreadable: now.Unreadable}
+	for gate, on := range remembered.Set {
+		if !featuregate.InTable(gate) {
+			continue
+		}
+		if out.Set == nil {
+			out.Set = map[string]bool{}
+		}
+		out.Set[gate] = on
+	}
+	return out
+}
+
+// lastState says what the flags that were last read would mean for a gate, "" when they say nothing.
+func lastState(gate string, now, remembered []featuregate.Instance, kubelets []v1alpha1.VersionCount) string {
+	same := true
+	for i := range now {
+		same = same && now[i].Unreadable == remembered[i].Unreadable
+	}
+	if same {
+		return ""
+	}
+	switch state, _ := featuregate.State(gate, remembered, kubelets); state {
+	case metav1.ConditionTrue:
+		return "; by what was last read it is on"
+	case metav1.ConditionFalse:
+		return "; by what was last read it is off"
+	}
+	return ""
+}

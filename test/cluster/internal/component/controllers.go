@@ -1,0 +1,66 @@
+package component
+
+import (
+	"strconv"
+
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/pki"
+)
+
+// ControllerManager makes, among others, the ServiceAccount "default" of each namespace.
+const ControllerManager = "kube-controller-manager"
+
+const schedulerName = "kube-scheduler"
+
+var controllerManager = Kind{
+	Name:  ControllerManager,
+	Needs: []string{APIServer},
+	Ports: []string{"secure"},
+	Args: func(s Setting) []string {
+		return withGates(append(clientArgs(s, ControllerManager, pki.Controllers),
+			"--service-account-private-key-file="+s.Dir.Key(pki.ServiceAccount),
+			"--root-ca-file="+s.Dir.Cert(pki.CA),
+			"--cluster-signing-cert-file="+s.Dir.Cert(pki.CA),
+			"--cluster-signing-key-file="+s.Dir.Key(pki.CA),
+			"--use-service-account-credentials=true",
+			// The default of 20 makes a fresh namespace wait for its ServiceAccount.
+			"--kube-api-qps=200",
+			"--kube-api-burst=400",
+		), s, ControllerManager)
+	},
+	Ready:        func(s Setting) Probe { return healthz(s, ControllerManager) },
+	Endpoint:     func(s Setting) string { return "https://" + s.address(ControllerManager, "secure") },
+	ControlPlane: true,
+}
+
+var scheduler = Kind{
+	Name:  schedulerName,
+	Needs: []string{APIServer},
+	Ports: []string{"secure"},
+	Args: func(s Setting) []string {
+		return withGates(clientArgs(s, schedulerName, pki.Scheduler), s, schedulerName)
+	},
+	Ready:        func(s Setting) Probe { return healthz(s, schedulerName) },
+	Endpoint:     func(s Setting) string { return "https://" + s.address(schedulerName, "secure") },
+	ControlPlane: true,
+}
+
+// clientArgs are common to the two that serve only their own state and otherwise are
+// clients of the API server.
+func clientArgs(s Setting, component, identity string) []string {
+	kubeconfig := s.Dir.Kubeconfig(identity)
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(s.Ports[PortName(component, "secure")]),
+		"--tls-cert-file=" + s.Dir.Cert(identity),
+		"--tls-private-key-file=" + s.Dir.Key(identity),
+		// There is one of each; without a lease a restart does not wait for the old one's.
+		"--leader-elect=false",
+	}
+}
+
+func healthz(s Setting, component string) Probe {
+	return Probe{URL: "https://" + s.address(component, "secure") + "/healthz", Authority: s.Dir.Cert(pki.CA)}
+}

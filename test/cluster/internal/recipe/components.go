@@ -1,0 +1,123 @@
+package recipe
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/wrapper"
+)
+
+// DefaultKubernetes is the oldest version the product supports.
+const DefaultKubernetes = "1.34.4"
+
+const (
+	etcdVersion     = "v3.6.16"
+	kwokVersion     = "v0.8.0"
+	helmVersion     = "v3.22.0"
+	operatorModule  = "github.com/flant/addon-operator"
+	oldestSupported = 34
+	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
+	// reports it as the cluster's version where it has no cluster, as its own releases do.
+	helmKubernetes = "37"
+)
+
+// Names of all programs in the order in which building them wastes least: each group
+// shares its module, and the largest comes first.
+var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl",
+	"etcd", "helm", "kwok", "addon-operator"}
+
+var versionForm = regexp.MustCompile(`^1\.(\d+)\.\d+$`)
+
+// ParseKubernetes accepts "1.34.4" and "v1.34.4" and returns the form without "v".
+func ParseKubernetes(version string) (string, error) {
+	version = strings.TrimPrefix(version, "v")
+	match := versionForm.FindStringSubmatch(version)
+	if match == nil {
+		return "", fmt.Errorf("kubernetes version %q: expected a form such as %s", version, DefaultKubernetes)
+	}
+	if minor, err := strconv.Atoi(match[1]); err != nil || minor < oldestSupported {
+		return "", fmt.Errorf("kubernetes version %q: resource.k8s.io/v1 came with 1.%d, take that or a newer one", version, oldestSupported)
+	}
+	return version, nil
+}
+
+// For returns the recipe of one program. operatorDir is test/operator of this repository;
+// only addon-operator needs it.
+func For(component, kubernetes, operatorDir string) (Recipe, error) {
+	switch component {
+	case "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl":
+		return kubernetesRecipe(component, kubernetes), nil
+	case "etcd":
+		const module = "go.etcd.io/etcd/server/v3"
+		return Recipe{Component: component, Version: etcdVersion, Package: module,
+			Module: Module{Name: "etcd", Requires: []wrapper.Requirement{{Module: module, Version: etcdVersion}}}}, nil
+	case "kwok":
+		return Recipe{Component: component, Version: kwokVersion, Module: tools(), Package: "sigs.k8s.io/kwok/cmd/kwok"}, nil
+	case "helm":
+		return helmRecipe(), nil
+	case "addon-operator":
+		return operatorRecipe(operatorDir)
+	}
+	return Recipe{}, fmt.Errorf("program %q is not one of %s", component, strings.Join(Names, ", "))
+}
+
+func kubernetesRecipe(component, kubernetes string) Recipe {
+	minor := strings.Split(kubernetes, ".")[1]
+	variables := map[string]string{}
+	// Without these the API server says v0.0.0-master+$Format:%H$ and clients that compare
+	// versions go astray.
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		variables[pkg+".gitVersion"] = "v" + kubernetes
+		variables[pkg+".gitMajor"] = "1"
+		variables[pkg+".gitMinor"] = minor
+		variables[pkg+".gitTreeState"] = "clean"
+	}
+	return Recipe{Component: component, Version: "v" + kubernetes, Variables: variables,
+		Package: "k8s.io/kubernetes/cmd/" + component,
+		Module:  Module{Name: "kubernetes-" + kubernetes, Kubernetes: kubernetes}}
+}
+
+// tools holds Helm and kwok together: kwok's Kubernetes libraries are raised to Helm's,
+// and what both use is compiled once.
+func tools() Module {
+	return Module{Name: "tools", Requires: []wrapper.Requirement{
+		{Module: "helm.sh/helm/v3", Version: helmVersion}, {Module: "sigs.k8s.io/kwok", Version: kwokVersion}}}
+}
+
+func helmRecipe() Recipe {
+	return Recipe{Component: "helm", Version: helmVersion, Module: tools(), Package: "helm.sh/helm/v3/cmd/helm",
+		Variables: map[string]string{
+			"helm.sh/helm/v3/internal/version.version":       helmVersion,
+			"helm.sh/helm/v3/internal/version.gitTreeState":  "clean",
+			"helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor":  "1",
+			"helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor":  helmKubernetes,
+			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": "1",
+			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": helmKubernetes,
+		}}
+}
+
+func operatorRecipe(dir string) (Recipe, error) {
+	var content strings.Builder
+	for _, name := range []string{"go.mod", "go.sum"} {
+		raw, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return Recipe{}, fmt.Errorf("addon-operator: its module is expected in test/operator of this repository: %w", err)
+		}
+		content.Write(raw)
+	}
+	fields := strings.Fields(content.String())
+	at := slices.Index(fields, operatorModule)
+	if at < 0 || at+1 == len(fields) {
+		return Recipe{}, fmt.Errorf("addon-operator: %s/go.mod does not require %s", dir, operatorModule)
+	}
+	version := fields[at+1]
+	return Recipe{Component: "addon-operator", Version: version,
+		Module:    Module{Content: content.String(), Dir: dir},
+		Package:   operatorModule + "/cmd/addon-operator",
+		Variables: map[string]string{operatorModule + "/pkg/app.Version": version}}, nil
+}

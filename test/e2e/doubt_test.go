@@ -1,0 +1,159 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/condition"
+)
+
+const doubtfulSettings = `
+nodeGroups:
+- name: gpu-h100
+  drivers: [nvidia]
+- name: empty
+  drivers: [nvidia]
+- name: absent
+  drivers: [nvidia]
+- name: misspelt
+  drivers: [nvidai]
+`
+
+// What is odd in a cluster is a condition with its reason, and the rest goes on.
+func TestOddClusters(t *testing.T) {
+	r := up(t)
+	r.applyDemo()
+	r.kubectl("create", "-f", r.file("empty.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: empty}\nspec: {nodeType: Static}\n"))
+	r.kubectl("create", "-f", r.file("misspelt.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: misspelt}\nspec: {nodeType: Static, gpu: {sharing: MIG}}\n"))
+	r.startOperator(doubtfulSettings)
+	r.startController()
+
+	r.eventually("good group is ready", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True", condition.GroupReady))
+	r.eventually("group without nodes", 30*time.Second, r.groupIs("empty", condition.Ready, "True", condition.GroupNoNodes))
+	r.eventually("group without NodeGroup", 30*time.Second, r.groupIs("absent", condition.Ready, "False", condition.GroupNodeGroupMissing))
+	r.eventually("unknown profile", 30*time.Second, r.groupIs("misspelt", condition.Ready, "False", condition.GroupDriverUnknown))
+	r.eventually("spec.gpu of the NodeGroup", 30*time.Second, r.groupIs("misspelt", condition.SoleManager, "False", condition.GroupOtherManager))
+	r.eventually("settings problem in GPUStack", 30*time.Second, r.stackIs(condition.SettingsAccepted, "False", condition.StackSettingsProblem))
+	r.eventually("slices of a group nobody listed", 30*time.Second, r.stackIs(condition.NodeGroupsListed, "False", condition.StackUnmanagedGroup))
+	r.eventually("the unlisted node has a GPUNode", 30*time.Second, r.nodeIs("mig-1", condition.Registered, "Unknown", condition.NodeNoDriverExpected))
+
+	r.addNode("odd-1", "gpu-h100")
+	unknown := gpus("odd-1", 1, 2)
+	unknown.Name, unknown.Spec.Driver, unknown.Spec.Pool.Name = "unknown-odd-1", "gpu.nobody.example", "odd-1"
+	r.create(unknown)
+	r.eventually("unknown driver", 30*time.Second, r.stackIs(condition.DriversKnown, "False", condition.StackUnknownDriver))
+
+	odd := gpus("odd-1", 1, 4)
+	number, yes := int64(7), true
+	odd.Spec.Devices[0].Attributes["type"] = resourcev1.DeviceAttribute{IntValue: &number}
+	odd.Spec.Devices[0].Attributes["productName"] = resourcev1.DeviceAttribute{BoolValue: &yes}
+	odd.Spec.Devices[1].Capacity = nil
+	odd.Spec.Devices[2].Capacity["memory"] = resourcev1.DeviceCapacity{Value: resource.MustParse("0")}
+	odd.Spec.Devices[3].Capacity["memory"] = resourcev1.DeviceCapacity{Value: resource.MustParse("81559M")}
+	r.create(odd)
+	r.eventually("odd devices count and are named", 30*time.Second, func(ctx context.Context) error {
+		n, err := r.node(ctx, "odd-1")
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(n.Drivers, func(d v1alpha1.NodeDriver) bool { return d.Name == nvidia })
+		if i < 0 || n.Drivers[i].Devices.Published != 4 {
+			return fmt.Errorf("drivers are %+v", n.Drivers)
+		}
+		return is(n.Conditions, condition.DevicesHealthy, "False", condition.NodeUnrecognizedTypes)
+	})
+	require.NoError(t, r.groupIs("gpu-h100", condition.Ready, "True")(context.Background()), "odd devices unregister nothing")
+
+	empty := gpus("odd-1", 2, 0)
+	r.publish(empty)
+	r.eventually("a pool with no devices is seen", 30*time.Second, r.groupHas("gpu-h100", 16, 2))
+
+	r.settings("nodeGroups:\n- name: gpu-h100\n  drivers: [nvidia]\n")
+	r.eventually("an entry removed takes its object with it", 90*time.Second, func(ctx context.Context) error {
+		for _, name := range []string{"empty", "absent", "misspelt"} {
+			if _, err := r.group(ctx, name); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("GPUNodeGroup %s is still there (%v)", name, err)
+			}
+		}
+		_, err := r.group(ctx, "gpu-h100")
+		return err
+	})
+
+	r.settings("nodeGroups:\n- name: gpu-h100\n  drivers: [nvidia]\n  nosuchkey: true\n")
+	r.never("settings with an unknown key lose nothing", 10*time.Second, func(ctx context.Context) error {
+		_, err := r.group(ctx, "gpu-h100")
+		return err
+	})
+}
+
+// Where node-manager is off there are no NodeGroups: the label alone finds the nodes.
+func TestNoNodeGroupKind(t *testing.T) {
+	r := up(t)
+	r.apply("examples/demo/nodes.yaml", "examples/demo/slices.yaml")
+	r.startOperator(twoGroups)
+	r.never("not ready before the controller has read the cluster", 20*time.Second, func(ctx context.Context) error {
+		return r.noGroupReady(ctx)
+	})
+	r.startController()
+	r.eventually("group ready without the kind", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True", condition.GroupReady))
+	require.NoError(t, r.groupIs("gpu-h100", condition.NodeGroupFound, "Unknown", condition.GroupKindAbsent)(context.Background()))
+
+	r.cluster("controller", "stop")
+	r.eventually("controller dead -> no group says Ready", 4*time.Minute, func(ctx context.Context) error {
+		if err := r.groupIs("gpu-h100", condition.Ready, "Unknown", condition.GroupControllerStale)(ctx); err != nil {
+			return err
+		}
+		return r.noGroupReady(ctx)
+	})
+
+	// The kind appears while the module runs.
+	r.apply("examples/demo/nodegroup-crd.yaml")
+	r.kubectl("wait", "--for=condition=Established", "crd/nodegroups.deckhouse.io", "--timeout=30s")
+	r.apply("examples/demo/nodegroups.yaml")
+	r.startController()
+	r.eventually("kind appeared -> found", 2*time.Minute, r.groupIs("gpu-h100", condition.NodeGroupFound, "True", condition.GroupFound))
+	r.eventually("controller back -> ready", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True"))
+	var g v1alpha1.GPUNodeGroup
+	require.NoError(t, r.client.Get(context.Background(), client.ObjectKey{Name: "gpu-h100"}, &g))
+	require.Len(t, g.OwnerReferences, 1, "the NodeGroup owns its GPUNodeGroup")
+	require.Equal(t, "NodeGroup", g.OwnerReferences[0].Kind)
+}
+
+func (r *rig) noGroupReady(ctx context.Context) error {
+	var groups v1alpha1.GPUNodeGroupList
+	if err := r.client.List(ctx, &groups); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return client.IgnoreNotFound(err)
+	}
+	for _, g := range groups.Items {
+		if c := condition.Find(g.Status.Conditions, condition.Ready); c != nil && c.Status == metav1.ConditionTrue {
+			return fmt.Errorf("GPUNodeGroup %s says Ready", g.Name)
+		}
+	}
+	return nil
+}
+
+func (r *rig) stackIs(conditionType string, status metav1.ConditionStatus, reasons ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var s v1alpha1.GPUStack
+		if err := r.client.Get(ctx, client.ObjectKey{Name: v1alpha1.StackName}, &s); err != nil {
+			return err
+		}
+		return is(s.Status.Conditions, conditionType, status, reasons...)
+	}
+}
