@@ -27,7 +27,7 @@ build: controller hooks ## Build the gpu-dra binary and the hooks into _out
 .PHONY: controller
 controller: ## Build the gpu-dra binary (CLI and controller)
 	@mkdir -p $(OUT)
-	@go build -trimpath -ldflags "-s -w" -o $(OUT)/gpu-dra ./cmd/gpu-dra
+	@go build -ldflags "-s -w" -o $(OUT)/gpu-dra ./cmd/gpu-dra
 
 # No -trimpath: module-sdk finds a hook's name from the path of its source file.
 .PHONY: hooks

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpu-dra/gpu-dra/internal/cli"
+	"github.com/gpu-dra/gpu-dra/internal/cli/controller"
 	"github.com/gpu-dra/gpu-dra/internal/cli/render"
 )
 
@@ -20,6 +21,7 @@ var version = "dev"
 
 // commands are the subcommands, one constructor each.
 var commands = []func() *cobra.Command{
+	controller.New,
 	render.New,
 }
 

@@ -45,10 +45,11 @@ say "kubectl get gpunodes"
 kc get gpunodes
 say "kubectl get gpuclaimtemplates"
 kc get gpuclaimtemplates
-say "What the scheduler allocated to the pod's claim"
-kc get resourceclaims -n inference -o custom-columns='CLAIM:.metadata.name,DRIVER:.status.allocation.devices.results[0].driver,POOL:.status.allocation.devices.results[0].pool,DEVICE:.status.allocation.devices.results[0].device'
-say "The pod"
-kc get pod llm -n inference -o custom-columns='NAMESPACE:.metadata.namespace,NAME:.metadata.name,STATUS:.status.phase,NODE:.spec.nodeName,CLAIM:.status.resourceClaimStatuses[0].resourceClaimName'
+say "What node mig-1 has to offer: device, memory, MIG profile"
+kc get resourceslice 00000-gpu.nvidia.com-mig-1 -o \
+  jsonpath='{range .spec.devices[*]}{.name}{"\t"}{.capacity.memory.value}{"\t"}{.attributes.profile.string}{"\n"}{end}'
+say "The pod and its claim: the scheduler took the smallest device of at least 16Gi"
+kc get pods,resourceclaims -n inference -o custom-columns='KIND:.kind,NAME:.metadata.name,PHASE:.status.phase,NODE:.spec.nodeName,DEVICE:.status.allocation.devices.results[0].device'
 
 cat <<END
 

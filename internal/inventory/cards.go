@@ -14,6 +14,8 @@ const (
 	cardPart
 	// cardUncounted: a full device or a partition that consumes no counters.
 	cardUncounted
+	// cardSeen marks a card that is being counted.
+	cardSeen
 )
 
 // publishedTwice is true where the scheduler may give out the whole card and a partition of it at the same time.
@@ -83,11 +85,17 @@ func (c *cardCounts) count(f cardFlags) {
 type union struct {
 	index  map[mark]int32
 	parent []int32
-	flags  map[int32]cardFlags
+	// flags and seen are room for counts: by root, all zero between two counts, and the roots that are not.
+	flags []cardFlags
+	seen  []int32
 }
 
-func newUnion() *union {
-	return &union{index: map[mark]int32{}, flags: map[int32]cardFlags{}}
+func newUnion() *union { return &union{index: map[mark]int32{}} }
+
+// reset makes the union fit for another pool.
+func (u *union) reset() {
+	clear(u.index)
+	u.parent, u.flags = u.parent[:0], u.flags[:0]
 }
 
 func (u *union) add(cards []card) {
@@ -113,6 +121,7 @@ func (u *union) node(m mark) int32 {
 		n = int32(len(u.parent))
 		u.index[m] = n
 		u.parent = append(u.parent, n)
+		u.flags = append(u.flags, 0)
 	}
 	return n
 }
@@ -128,21 +137,31 @@ func (u *union) root(n int32) int32 {
 // counts counts the cards that the parts stand on. All cards of the pool must have been added before.
 func (u *union) counts(parts []*part) cardCounts {
 	var c cardCounts
-	clear(u.flags)
+	u.seen = u.seen[:0]
 	for _, p := range parts {
 		c.physical += p.loose
 		c.whole += p.looseWhole
 		for i := range p.cards {
-			for _, m := range p.cards[i].marks {
-				if m != 0 {
-					u.flags[u.root(u.index[m])] |= p.cards[i].flags
-					break
-				}
-			}
+			u.see(&p.cards[i])
 		}
 	}
-	for _, f := range u.flags {
-		c.count(f)
+	for _, r := range u.seen {
+		c.count(u.flags[r])
+		u.flags[r] = 0
 	}
 	return c
+}
+
+func (u *union) see(c *card) {
+	for _, m := range c.marks {
+		if m == 0 {
+			continue
+		}
+		r := u.root(u.index[m])
+		if u.flags[r] == 0 {
+			u.seen = append(u.seen, r)
+		}
+		u.flags[r] |= c.flags | cardSeen
+		return
+	}
 }

@@ -31,11 +31,11 @@ func Build(all []*Slice) *Cluster {
 	builders := map[string]*nodeBuilder{}
 	for _, p := range pools(all) {
 		out.ClusterWide.add(p)
-		for at, here := range p.at {
-			if at.scope != scopeNode {
+		for _, here := range p.at {
+			if here.place.scope != scopeNode {
 				continue
 			}
-			name := at.node.Value()
+			name := here.place.node.Value()
 			b := builders[name]
 			if b == nil {
 				b = &nodeBuilder{Node: Node{Name: name}, groups: groupCounts{}}
@@ -77,7 +77,8 @@ func (c *ClusterWide) add(p *pool) {
 	}
 	var parts []*part
 	scopeName, onNodes, empty := "", false, !p.hasDevices()
-	for at, here := range p.at {
+	for _, here := range p.at {
+		at := here.place
 		switch {
 		case at.scope == scopeNode:
 			onNodes = true

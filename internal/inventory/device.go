@@ -12,7 +12,7 @@ import (
 func (b *builder) device(dev *resourcev1.Device) {
 	d := b.home(dev)
 	d.published++
-	if !b.facts.Value().counted() {
+	if !b.counted {
 		return
 	}
 	var tainted int32

@@ -98,11 +98,11 @@ func newBuilder(slice *resourcev1.ResourceSlice, r *reader) *builder {
 	}
 	at := placeOf(slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector != nil)
 	b.perDevice = at.scope == scopeUnplaced && slice.Spec.PerDeviceNodeSelection != nil && *slice.Spec.PerDeviceNodeSelection
-	if b.perDevice && len(slice.Spec.SharedCounters) == 0 {
+	if b.perDevice && (!r.counted || len(slice.Spec.SharedCounters) == 0) {
 		return b
 	}
 	home := b.at(at)
-	if !r.facts.Value().counted() {
+	if !r.counted {
 		return b
 	}
 	declared := b.pool
@@ -159,8 +159,8 @@ func (b *builder) finish() []part {
 	parts := make([]part, len(b.drafts))
 	for i, d := range b.drafts {
 		slices.SortFunc(d.cards, func(a, b card) int { return slices.Compare(a.marks[:], b.marks[:]) })
-		// Clipped, since digests live as long as their slices.
-		d.cards = slices.Clip(d.cards)
+		// A copy without room to grow, since digests live as long as their slices.
+		d.cards = append([]card(nil), d.cards...)
 		slices.SortFunc(d.alike, func(a, b groupDraft) int { return a.compare(b.group) })
 		d.groups = make([]tally, len(d.alike))
 		for j, g := range d.alike {

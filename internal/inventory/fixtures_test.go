@@ -51,6 +51,13 @@ func TestFixtures(t *testing.T) {
 			"right  1 Partition mig 1g.5gb 4864Mi",
 			"shared NodeSelector gpu.nvidia.com chassis@1 2/2 complete: 1 cards, 1 devices, 1 whole",
 		},
+		"per-device-inline.yaml": {
+			"sled compute-domain.nvidia.com (no accelerators) registered: 0 cards, 0 devices, 0 whole",
+			"sled   sleds@1 1/1 complete: 0 cards, 0 devices, 0 whole",
+			"sled gpu.example.com registered: 1 cards, 2 devices, 1 whole",
+			"sled   sleds@1 1/1 complete: 2 cards, 2 devices, 1 whole",
+			"sled  2 Whole",
+		},
 		"two-generations.yaml": {
 			"renew gpu.nvidia.com registered: 1 cards, 1 devices, 1 whole",
 			"renew   renew@9 1/1 complete 2 stale: 1 cards, 1 devices, 1 whole",

@@ -42,7 +42,7 @@ func ForNode(name string, all []*Slice) Node {
 	b := nodeBuilder{Node: Node{Name: name}, groups: groupCounts{}}
 	at := place{scope: scopeNode, node: unique.Make(name)}
 	for _, p := range pools(all) {
-		if here := p.at[at]; here != nil {
+		if here := p.presence(at); here != nil {
 			b.add(p, here)
 		}
 	}
@@ -64,7 +64,7 @@ func (b *nodeBuilder) add(p *pool, here *presence) {
 	d := &b.Drivers[last]
 	d.Pools = append(d.Pools, p.state(p.total))
 	d.Registered = d.Registered || p.complete() && here.published > 0
-	counts, twice := p.countsAt(here)
+	counts, twice := p.counts(here.parts)
 	d.Counts = v1alpha1.DeviceCounts{
 		Physical:         d.Counts.Physical + counts.Physical,
 		Published:        d.Counts.Published + counts.Published,

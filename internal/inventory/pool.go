@@ -4,16 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"unique"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
-
-// poolKey names a pool.
-type poolKey struct {
-	driver unique.Handle[driverFacts]
-	name   unique.Handle[string]
-}
 
 // pool is one pool at its newest generation.
 type pool struct {
@@ -25,46 +18,73 @@ type pool struct {
 	announced  int64
 	// disagree: slices of one generation announce different numbers. Such a pool is never complete.
 	disagree bool
-	at       map[place]*presence
-	cards    *union
+	// at has an entry for each place, in no order; find knows where, once there are many.
+	at   []*presence
+	find map[place]*presence
 	// total and twice are the counts of all parts.
 	total v1alpha1.DeviceCounts
 	twice int32
+	// cards is nil where the pool has one place at most, of which total says all.
+	cards *union
 }
 
 // presence is what a pool has at one place.
 type presence struct {
+	place     place
 	parts     []*part
 	published int32
-	// devices is true when one of the slices that name the place has devices or says that it has none, not counters only.
+	// devices is true when a slice has devices here or says that it has none, not counter sets only.
 	devices bool
 }
 
+// fewPlaces is up to how many places a pool is searched without an index.
+const fewPlaces = 8
+
 // pools puts the digests of pools together, sorted by driver and name. nil digests are skipped.
 func pools(all []*Slice) []*pool {
-	members := map[poolKey][]*Slice{}
+	sorted := make([]*Slice, 0, len(all))
 	for _, s := range all {
 		if s != nil {
-			k := poolKey{s.driver, s.pool}
-			members[k] = append(members[k], s)
+			sorted = append(sorted, s)
 		}
 	}
-	out := make([]*pool, 0, len(members))
-	for k, list := range members {
-		out = append(out, newPool(k, list))
+	slices.SortFunc(sorted, comparePools)
+	var out []*pool
+	room := newUnion()
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && comparePools(sorted[0], sorted[n]) == 0 {
+			n++
+		}
+		p := newPool(sorted[:n], room)
+		out = append(out, p)
+		if p.cards != nil {
+			room = newUnion()
+		}
+		room.reset()
+		sorted = sorted[n:]
 	}
-	slices.SortFunc(out, func(a, b *pool) int {
-		return cmp.Or(cmp.Compare(a.facts.name, b.facts.name), cmp.Compare(a.name, b.name))
-	})
 	return out
 }
 
-func newPool(k poolKey, list []*Slice) *pool {
-	p := &pool{facts: k.driver.Value(), name: k.name.Value(), generation: math.MinInt64, at: map[place]*presence{}, cards: newUnion()}
-	for _, s := range list {
+// comparePools orders slices by driver and pool. Equal names are equal handles, so most comparisons read no text.
+func comparePools(a, b *Slice) int {
+	if a.driver != b.driver {
+		return cmp.Compare(a.Driver(), b.Driver())
+	}
+	if a.pool != b.pool {
+		return cmp.Compare(a.Pool(), b.Pool())
+	}
+	return 0
+}
+
+// newPool puts the slices of one pool together. The union is empty; it belongs to the pool afterwards where the pool keeps it.
+func newPool(members []*Slice, cards *union) *pool {
+	p := &pool{facts: members[0].driver.Value(), name: members[0].Pool(), generation: math.MinInt64, cards: cards}
+	for _, s := range members {
 		p.generation = max(p.generation, s.generation)
 	}
-	for _, s := range list {
+	for _, s := range members {
 		if s.generation != p.generation {
 			p.stale++
 			continue
@@ -78,24 +98,56 @@ func newPool(k poolKey, list []*Slice) *pool {
 			p.add(&s.parts[i], s.countersOnly)
 		}
 	}
-	var parts []*part
-	for _, here := range p.at {
-		parts = append(parts, here.parts...)
+	switch len(p.at) {
+	case 0:
+		p.cards = nil
+	case 1:
+		p.total, p.twice = p.counts(p.at[0].parts)
+		p.cards = nil
+	default:
+		var parts []*part
+		for _, here := range p.at {
+			parts = append(parts, here.parts...)
+		}
+		p.total, p.twice = p.counts(parts)
 	}
-	p.total, p.twice = p.counts(parts)
 	return p
 }
 
 func (p *pool) add(part *part, countersOnly bool) {
-	here := p.at[part.place]
+	here := p.presence(part.place)
 	if here == nil {
-		here = &presence{}
-		p.at[part.place] = here
+		here = &presence{place: part.place}
+		p.at = append(p.at, here)
+		if p.find != nil {
+			p.find[here.place] = here
+		}
 	}
 	here.parts = append(here.parts, part)
 	here.published += part.published
-	here.devices = here.devices || !countersOnly
+	if !countersOnly && (part.published > 0 || len(part.cards) == 0) {
+		here.devices = true
+	}
 	p.cards.add(part.cards)
+}
+
+// presence returns what the pool has at a place, nil for nothing.
+func (p *pool) presence(at place) *presence {
+	if p.find == nil && len(p.at) > fewPlaces {
+		p.find = make(map[place]*presence, 2*len(p.at))
+		for _, here := range p.at {
+			p.find[here.place] = here
+		}
+	}
+	if p.find != nil {
+		return p.find[at]
+	}
+	for _, here := range p.at {
+		if here.place == at {
+			return here
+		}
+	}
+	return nil
 }
 
 // complete: as many slices as announced, and not one more.
@@ -115,10 +167,13 @@ func (p *pool) state(devices v1alpha1.DeviceCounts) v1alpha1.PoolState {
 	}
 }
 
-// counts counts the devices of parts of the pool, and its cards that are published twice there.
+// counts counts the devices of all parts that the pool has at some places, and its cards that are published twice there.
 func (p *pool) counts(parts []*part) (devices v1alpha1.DeviceCounts, twice int32) {
 	if !p.facts.counted() {
 		return devices, 0
+	}
+	if p.cards == nil {
+		return p.total, p.twice
 	}
 	for _, part := range parts {
 		devices.Published += part.published
@@ -127,12 +182,4 @@ func (p *pool) counts(parts []*part) (devices v1alpha1.DeviceCounts, twice int32
 	cards := p.cards.counts(parts)
 	devices.Physical, devices.AllocatableWhole = cards.physical, cards.whole
 	return devices, cards.twice
-}
-
-// countsAt counts what the pool has at one place.
-func (p *pool) countsAt(here *presence) (devices v1alpha1.DeviceCounts, twice int32) {
-	if len(p.at) == 1 {
-		return p.total, p.twice
-	}
-	return p.counts(here.parts)
 }

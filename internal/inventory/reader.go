@@ -12,7 +12,8 @@ import (
 
 // reader reads the devices of one driver as its profile says.
 type reader struct {
-	facts unique.Handle[driverFacts]
+	facts   unique.Handle[driverFacts]
+	counted bool
 	// profile is nil for drivers that are unknown or hold no accelerators: nothing of their devices is read.
 	profile *profile.Driver
 
@@ -67,10 +68,11 @@ func newReader(driver string, profiles *profile.Set) *reader {
 		p, _ = profiles.ByDriver(driver)
 	}
 	if p == nil {
-		return &reader{facts: unique.Make(driverFacts{name: driver})}
+		p = &profile.Driver{}
 	}
-	r := &reader{facts: unique.Make(driverFacts{name: driver, profile: p.Name, accelerator: p.DriverName == driver})}
-	if p.DriverName != driver {
+	facts := driverFacts{name: driver, profile: p.Name, accelerator: p.DriverName == driver && p.Name != ""}
+	r := &reader{facts: unique.Make(facts), counted: facts.counted()}
+	if !facts.accelerator {
 		return r
 	}
 	r.profile = p

@@ -2,6 +2,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,14 @@ func (b *Builder) Ensure(ctx context.Context, recipes []recipe.Recipe) error {
 }
 
 func (b *Builder) ensure(ctx context.Context, r recipe.Recipe, label string) error {
-	lock, err := filelock.Acquire(ctx, filepath.Join(b.cache, "build.lock"), func() {
-		b.report.Say("%s: waits for another build on this machine", label)
+	// One builder for each module: they share its go.mod and most of what they compile.
+	var waiting *progress.Step
+	lock, err := filelock.Acquire(ctx, filepath.Join(b.cache, "modules", cmp.Or(r.Module.Name, r.Component)+".lock"), func() {
+		waiting = b.report.Start(label+": another process builds it or its kin", nil)
 	})
+	if waiting != nil {
+		waiting.Done("waited")
+	}
 	if err != nil {
 		return err
 	}

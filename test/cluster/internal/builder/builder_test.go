@@ -96,6 +96,23 @@ func TestInterruptedBuildSaysSo(t *testing.T) {
 	}
 }
 
+func TestTwoBuildersBuildOnce(t *testing.T) {
+	b := newBuilder(t)
+	r := tiny(t, "package main\n\nfunc main() {}\n")
+	done := make(chan error, 2)
+	for range 2 {
+		go func() { done <- b.Ensure(t.Context(), []recipe.Recipe{r}) }()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if !b.Built(r) {
+		t.Error("nothing was built")
+	}
+}
+
 func TestMissingGoIsSaid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := New(t.Context(), t.TempDir(), progress.New(os.Stderr)); err == nil || !strings.Contains(err.Error(), "install Go") {

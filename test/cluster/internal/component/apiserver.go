@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/audit"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/pki"
 )
 
@@ -33,6 +34,8 @@ var apiServer = Kind{
 			"--enable-admission-plugins=" + strings.Join(append([]string{"NodeRestriction"}, s.Options.AdmissionPlugins...), ","),
 			"--enable-bootstrap-token-auth=true",
 			"--allow-privileged=true",
+			"--audit-policy-file=" + audit.Policy(s.Dir),
+			"--audit-log-path=" + audit.Log(s.Dir),
 			"--service-cluster-ip-range=10.96.0.0/16",
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 			"--service-account-key-file=" + s.Dir.Public(pki.ServiceAccount),

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/audit"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/component"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/fakenodes"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/kubeconfig"
@@ -75,6 +76,9 @@ func (c *Cluster) create(ctx context.Context, options state.Options) (err error)
 		return err
 	}
 	if err := c.writeIdentities(record); err != nil {
+		return err
+	}
+	if err := audit.Write(c.Dir); err != nil {
 		return err
 	}
 	if err := fakenodes.Write(c.Dir, options.Kubernetes); err != nil {

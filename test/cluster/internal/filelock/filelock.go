@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -13,7 +14,7 @@ import (
 )
 
 // retryInterval is how often a held lock is tried again.
-const retryInterval = 200 * time.Millisecond
+const retryInterval = 50 * time.Millisecond
 
 // Lock is a held lock. The kernel drops it when the process ends, however it ends.
 type Lock struct {
@@ -22,11 +23,8 @@ type Lock struct {
 }
 
 // Acquire waits until it holds the lock at path or ctx ends. onWait, if not nil, is
-// called once when somebody else holds it, so that a person learns why nothing happens.
+// called once when it has to wait, so that a person learns why nothing happens.
 func Acquire(ctx context.Context, path string, onWait func()) (*Lock, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("lock %s: its folder cannot be made: %w", path, err)
-	}
 	for {
 		lock, err := try(path)
 		if err != nil {
@@ -49,7 +47,14 @@ func Acquire(ctx context.Context, path string, onWait func()) (*Lock, error) {
 
 // try returns nil without an error when the lock is held elsewhere.
 func try(path string) (*Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("lock %s: its folder cannot be made: %w", path, err)
+	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Whoever held a lock there before removed the empty folder just now.
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s cannot be opened: %w", path, err)
 	}

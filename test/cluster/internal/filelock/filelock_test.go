@@ -60,3 +60,25 @@ func TestWaitEndsWithContext(t *testing.T) {
 		t.Errorf("told %d times that it waits, want once", told)
 	}
 }
+
+// The last holder may remove the folder as well, as `cluster down` does.
+func TestFolderThatComesAndGoes(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "clusters")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 50 {
+				lock, err := Acquire(t.Context(), filepath.Join(folder, "lock"), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				lock.Release()
+				os.Remove(folder)
+			}
+		}()
+	}
+	wg.Wait()
+}

@@ -1,0 +1,178 @@
+package charttest
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/gpu-dra/gpu-dra/internal/schematest"
+	"github.com/gpu-dra/gpu-dra/openapi"
+)
+
+// Who reads a setting. The whole of the settings stands in the controller's file; that alone is no effect.
+const (
+	byChart      = "chart"
+	byController = "controller and hooks"
+	// Not built yet: the interface is there, and nothing reads the setting.
+	laterDrivers    = "later: driver DaemonSets"
+	laterMemory     = "later: memory reservation"
+	laterExporter   = "later: exporter"
+	laterMonitoring = "later: monitoring"
+	laterWebhook    = "later: admission webhook"
+	laterGates      = "later: plan of feature gates by version"
+)
+
+// readers by the beginning of a path; the longest that fits holds.
+var readers = map[string]string{
+	"distribution":                                   byChart,
+	"imageRegistry":                                  byChart,
+	"imagePullSecrets":                               byChart,
+	"nodeGroups":                                     byController,
+	"nodeGroups[].drivers":                           byChart,
+	"nodeGroups[].passive":                           byChart,
+	"nodeGroups[].passthrough":                       laterDrivers,
+	"nodeGroups[].driverOverrides":                   laterDrivers,
+	"nodeGroups[].driverOverrides.*.featureGates":    byController,
+	"nodeGroups[].memoryReservation":                 laterMemory,
+	"drivers":                                        laterDrivers,
+	"drivers.*.featureGates":                         byController,
+	"customDrivers":                                  byController,
+	"customDrivers[].name":                           byChart,
+	"customDrivers[].classes[].name":                 byChart,
+	"customDrivers[].classes[].expression":           byChart,
+	"customDrivers[].classes[].extendedResourceName": byChart,
+	"customDrivers[].managers[].api":                 byChart,
+	"cluster.featureGates":                           byChart,
+	"cluster.kubernetesVersion":                      laterGates,
+	"deviceClasses":                                  byChart,
+	"deviceClasses.create":                           byController, // and by the chart, as TestDeviceClasses shows: Auto and Always differ under hooks only.
+	"deviceClasses.extendedResources":                byController, // and by the chart, as above.
+	"deviceClasses.extra[].driver":                   byController, // and by the chart under hooks, where each driver has a fact of its own.
+	"claimTemplates":                                 byChart,
+	"memoryReservation":                              laterMemory,
+	"kubernetesFeatureGates":                         byController,
+	"exporter":                                       laterExporter,
+	"monitoring":                                     laterMonitoring,
+	"controller":                                     byChart,
+	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
+	"controller.webhook":                             laterWebhook,
+}
+
+func readerOf(path string) (prefix, reader string) {
+	for p, r := range readers {
+		rest, ok := strings.CutPrefix(path, p)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && len(p) > len(prefix) {
+			prefix, reader = p, r
+		}
+	}
+	return prefix, reader
+}
+
+// notRead is what a description says of a setting, or of the block it stands in, that nothing reads yet.
+var notRead = regexp.MustCompile("Not read yet in this version|Of this only `featureGates` is read in this version")
+
+// leafPaths are the settings that hold no others, `[]` for list items and `*` for map values, each with whether its
+// description, or that of a block it stands in, tells the user that nothing reads it.
+func leafPaths(node *structuralschema.Structural, path string, out map[string]bool) {
+	leavesBelow(node, path, false, out)
+}
+
+func leavesBelow(node *structuralschema.Structural, path string, told bool, out map[string]bool) {
+	told = told || notRead.MatchString(node.Description)
+	switch {
+	case len(node.Properties) > 0:
+		for k, p := range node.Properties {
+			leavesBelow(&p, strings.TrimPrefix(path+"."+k, "."), told, out)
+		}
+	case node.Items != nil && len(node.Items.Properties) > 0:
+		leavesBelow(node.Items, path+"[]", told, out)
+	case node.AdditionalProperties != nil && node.AdditionalProperties.Structural != nil && len(node.AdditionalProperties.Structural.Properties) > 0:
+		leavesBelow(node.AdditionalProperties.Structural, path+".*", told, out)
+	default:
+		out[path] = told
+	}
+}
+
+// A setting that does nothing is named here with the component that will read it.
+func TestEverySettingHasItsReader(t *testing.T) {
+	leaves := map[string]bool{}
+	leafPaths(schematest.Structural(t, openapi.ConfigValues), "", leaves)
+	used := map[string]bool{}
+	var unread []string
+	for path, told := range leaves {
+		prefix, reader := readerOf(path)
+		require.NotEmpty(t, reader, "%s: say in readers who reads it", path)
+		used[prefix] = true
+		later := strings.HasPrefix(reader, "later")
+		if later || !strings.Contains(path, ".featureGates") {
+			require.Equal(t, later, told, "%s: the description says whether the setting is read yet", path)
+		}
+		if later {
+			unread = append(unread, fmt.Sprintf("%-60s %s", path, reader))
+		}
+	}
+	for prefix := range readers {
+		require.True(t, used[prefix], "%s is no setting, or a longer entry covers all of it", prefix)
+	}
+	sort.Strings(unread)
+	t.Logf("declared, read by nobody yet:\n%s", strings.Join(unread, "\n"))
+}
+
+// Leaving out any setting that the chart reads changes an object, the controller's file aside, or is refused.
+func TestSettingsOfTheChartHaveAnEffect(t *testing.T) {
+	chart, err := Load()
+	require.NoError(t, err)
+	tree := settingsFile(t, "effects")
+	render := func() (string, error) {
+		documents, _, err := Render(chart, Options{Values: tree})
+		var out []string
+		for _, d := range documents {
+			if !strings.Contains(d, "kind: ConfigMap") {
+				out = append(out, checksum.ReplaceAllString(d, ""))
+			}
+		}
+		return strings.Join(out, "---\n"), err
+	}
+	full, err := render()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	var walk func(value any, path string)
+	walk = func(value any, path string) {
+		switch v := value.(type) {
+		case map[string]any:
+			for k, x := range v {
+				at := strings.TrimPrefix(path+"."+k, ".")
+				if path == "deviceClasses.classes" {
+					at = path + ".*"
+				}
+				walk(x, at)
+				seen[at] = true
+				if _, reader := readerOf(at); reader != byChart {
+					continue
+				}
+				delete(v, k)
+				if without, err := render(); err == nil && without == full {
+					t.Errorf("%s: without it every object is the same", at)
+				}
+				v[k] = x
+			}
+		case []any:
+			for _, x := range v {
+				walk(x, path+"[]")
+			}
+		}
+	}
+	walk(tree, "")
+	leaves := map[string]bool{}
+	leafPaths(schematest.Structural(t, openapi.ConfigValues), "", leaves)
+	for path := range leaves {
+		if _, reader := readerOf(path); reader == byChart {
+			require.True(t, seen[path], "testdata/effects.yaml lacks %s", path)
+		}
+	}
+}

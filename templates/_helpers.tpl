@@ -1,0 +1,85 @@
+{{- /* Labels of every object. Takes (list $ component). */ -}}
+{{- define "gpu-dra.labels" -}}
+{{ include "gpu-dra.selectorLabels" . }}
+app.kubernetes.io/managed-by: {{ (index . 0).Release.Service | quote }}
+{{- if (index . 0).gpuDra.underHooks }}
+heritage: deckhouse
+module: gpu-dra
+{{- end }}
+{{- end -}}
+
+{{- /* Labels by which pods of a component are selected: they may never change. Takes (list $ component). */ -}}
+{{- define "gpu-dra.selectorLabels" -}}
+app.kubernetes.io/name: gpu-dra
+app.kubernetes.io/instance: {{ (index . 0).Release.Name | quote }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{- /* Name of a cluster-scoped object of a component, as Deckhouse wants it there. Takes (list $ component). */ -}}
+{{- define "gpu-dra.clusterName" -}}
+{{- if (index . 0).gpuDra.underHooks }}d8:{{ end }}gpu-dra:{{ index . 1 -}}
+{{- end -}}
+
+{{- /*
+Image of a component. Takes a dict: root, name (in images_digests.json), repository, tag, and override (image from the settings).
+On Deckhouse it is the module's own by digest, unless the settings name another.
+*/ -}}
+{{- define "gpu-dra.image" -}}
+{{- $override := .override | default dict -}}
+{{- $registry := .root.gpuDra.registry -}}
+{{- $own := get $registry.digests .name -}}
+{{- if and $own $registry.base (not $override.repository) (not $override.tag) (not $override.digest) -}}
+{{- printf "%s@%s" $registry.base $own -}}
+{{- else -}}
+{{- $repository := $override.repository | default .repository -}}
+{{- with .root.gpuDra.settings.imageRegistry -}}
+{{- $parts := splitList "/" $repository -}}
+{{- $host := first $parts -}}
+{{- if and (gt (len $parts) 1) (or (contains "." $host) (contains ":" $host) (eq $host "localhost")) -}}
+{{- $parts = rest $parts -}}
+{{- end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) (join "/" $parts) -}}
+{{- end -}}
+{{- if $override.digest -}}
+{{- printf "%s@%s" $repository $override.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository ($override.tag | default .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Pull secrets of a pod: the module's own where Deckhouse gave its registry a login, then the user's. */ -}}
+{{- define "gpu-dra.imagePullSecrets" -}}
+{{- $secrets := list -}}
+{{- if .gpuDra.registry.dockercfg -}}
+{{- $secrets = append $secrets (dict "name" "gpu-dra-module-registry") -}}
+{{- end -}}
+{{- $secrets = concat $secrets .gpuDra.settings.imagePullSecrets -}}
+{{- if $secrets -}}
+imagePullSecrets:
+{{ toYaml $secrets }}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+Data as YAML, or as JSON where YAML would not bring it through a template: toYaml cuts the last newline off, so text that ends in
+several would change (`|+`), and it leaves Unicode's own line breaks as they are.
+*/ -}}
+{{- define "gpu-dra.data" -}}
+{{- $yaml := toYaml . -}}
+{{- if or (regexMatch `(?m)[|>][0-9]*\+$` $yaml) (ne (toJson .) (printf "%s\n" $yaml | fromYaml | toJson)) -}}
+{{- toJson . | replace "\u0085" "\\u0085" | replace "\ufeff" "\\ufeff" -}}
+{{- else -}}
+{{- $yaml -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* A whole text as the value of a key, readable where it can be: a block may not hold Unicode's line breaks. Takes text, indent. */ -}}
+{{- define "gpu-dra.text" -}}
+{{- if regexMatch "[\u0085\u2028\u2029\ufeff]" .text -}}
+{{- quote .text -}}
+{{- else -}}
+|
+{{ indent (int .indent) .text }}
+{{- end -}}
+{{- end -}}
