@@ -10,6 +10,7 @@ say() { printf '\n== %s\n' "$*"; }
 on() { "$CLUSTER" "$@" --name demo; }
 
 say "A real control plane (the first time it is built from source: about 25 minutes on 2 cores)"
+on down 2>/dev/null # what an earlier demo left
 on up
 KUBECONFIG=$(on kubeconfig)
 kubectl=$("$CLUSTER" bin kubectl)

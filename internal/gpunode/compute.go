@@ -148,7 +148,8 @@ func carryOver(nd *v1alpha1.NodeDriver, prev v1alpha1.GPUNodeStatus, now time.Ti
 			case before.LostSince != nil:
 				nd.LostSince = before.LostSince
 			case before.Registered:
-				t := metav1.NewTime(now.Truncate(time.Second))
+				// Rounded up, since the API keeps whole seconds: LossDelay must not be cut short.
+				t := metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
 				nd.LostSince = &t
 			}
 		}

@@ -104,6 +104,19 @@ func TestRegisteredIsDebouncedDownwardsOnly(t *testing.T) {
 	require.Nil(t, s.Drivers[0].LostSince)
 }
 
+// The API keeps whole seconds; the delay must still be whole.
+func TestDelayIsNotCutShort(t *testing.T) {
+	in := input(t)
+	in.Drivers = published(8)
+	s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
+	in.Drivers = nil
+	lost := start.Add(1900 * time.Millisecond)
+	s, _ = gpunode.Compute(s, in, lost)
+	s, again := gpunode.Compute(s, in, lost.Add(gpunode.LossDelay-time.Millisecond))
+	require.Equal(t, metav1.ConditionTrue, registered(t, s).Status)
+	require.Positive(t, again)
+}
+
 func TestHighWaterFollowsSettingsNotFaults(t *testing.T) {
 	in := input(t)
 	in.Drivers = published(8)

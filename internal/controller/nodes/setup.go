@@ -23,7 +23,7 @@ import (
 )
 
 // workers bring this many nodes up to date at a time: most of the time of one is that of its requests.
-const workers = 8
+const workers = 16
 
 // settle lets a driver publish all slices of a pool before their node is looked at.
 const settle = 100 * time.Millisecond
