@@ -1,16 +1,12 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/deckhouse/module-sdk/pkg"
 
-	"github.com/gpu-dra/gpu-dra/hooks/internal/facts"
+	"github.com/gpu-dra/gpu-dra/internal/deviceclass"
 )
-
-// module is the name of the module, and with it of its Helm release.
-const module = "gpu-dra"
 
 // classFact is what classFilter leaves of a DeviceClass.
 type classFact struct {
@@ -21,29 +17,8 @@ type classFact struct {
 	Release string `json:"release"`
 }
 
-func (f classFact) ours() bool { return f.Module == module || f.Release == module }
-
-// wanted are the names of the DeviceClasses that the settings would create.
-func wanted(s facts.Settings) map[string]bool {
-	out := map[string]bool{}
-	add := func(name string) {
-		if cmp.Or(s.DeviceClasses.Classes[name].Create, s.DeviceClasses.Create) != "Never" {
-			out[name] = true
-		}
-	}
-	for _, g := range s.NodeGroups {
-		for _, driver := range g.Drivers {
-			if p, ok := s.Profiles.ByName(driver); ok {
-				for _, c := range p.Classes {
-					add(c.Name)
-				}
-			}
-		}
-	}
-	for _, c := range s.DeviceClasses.Extra {
-		add(c.Name)
-	}
-	return out
+func (f classFact) ours() bool {
+	return deviceclass.Ours(map[string]string{deviceclass.LabelModule: f.Module}, map[string]string{deviceclass.AnnotationRelease: f.Release}, true)
 }
 
 // foreign are the wanted classes that somebody else created: addon-operator's Helm would take them over without a word.

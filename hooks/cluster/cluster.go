@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/hooks/internal/facts"
 	"github.com/gpu-dra/gpu-dra/hooks/internal/kube"
+	"github.com/gpu-dra/gpu-dra/internal/deviceclass"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
@@ -63,7 +64,7 @@ func (h hook) run(_ context.Context, input *pkg.HookInput) error {
 	known := facts.Known[values.Cluster](input.Values, values.PathCluster)
 	block := observed(known, input.Snapshots.Get(snapshotStack), input.Logger)
 	block.Distribution = s.Distribution.Name
-	block.ForeignDeviceClasses = foreign(input.Snapshots.Get(snapshotClasses), wanted(s), input.Logger)
+	block.ForeignDeviceClasses = foreign(input.Snapshots.Get(snapshotClasses), deviceclass.Wanted(s.Settings, s.Profiles), input.Logger)
 	block.MonitoringAPIs = h.monitoring(known.MonitoringAPIs, input.Logger)
 	return facts.Set(input.Values, values.PathCluster, block)
 }

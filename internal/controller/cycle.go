@@ -178,7 +178,7 @@ func (c *cycle) setup(ctx context.Context) error {
 			Client:   c.mgr.GetClient(),
 			Local:    stacks.Local{ClusterWide: c.slices.ClusterWide, ControlPlane: c.pods.Pods},
 			Remote:   &stacks.Remote{Discovery: asking, Reader: live, Clock: clock, Groups: names, Distribution: d, Profiles: c.profiles},
-			Settings: s, SettingsHash: c.hash, Problems: c.problems, Unreadable: c.unreadable,
+			Settings: s, SettingsHash: c.hash, Problems: c.problems, Unreadable: c.unreadable, UnderHooks: c.settings.UnderHooks,
 			Distribution: d, Profiles: c.profiles, Synced: c.pass.Over, Version: c.Version, Clock: clock,
 		}, c.slices, c.pods, c.pokes),
 		templates.Setup(c.mgr, &templates.Reconciler{

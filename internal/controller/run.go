@@ -26,6 +26,9 @@ import (
 // leaseName is the name of the Lease object.
 const leaseName = "gpu-dra-controller"
 
+// notRead is why a controller that works is not ready at first.
+const notRead = "the cluster was not read yet"
+
 // Options of the process.
 type Options struct {
 	// ConfigFile is the path of the configuration (settings.ControllerConfig).
@@ -82,6 +85,7 @@ func (p *process) lead(ctx context.Context) error {
 	if first == nil {
 		return nil
 	}
+	p.ready.set(notRead)
 	if !p.LeaderElect {
 		return p.work(ctx)
 	}
@@ -95,7 +99,11 @@ func (p *process) lead(ctx context.Context) error {
 	}
 	// One that stands by is as ready as it will be.
 	p.ready.set("")
-	return l.Hold(ctx, p.work)
+	return l.Hold(ctx, func(ctx context.Context) error {
+		p.ready.set(notRead)
+		defer p.ready.set("")
+		return p.work(ctx)
+	})
 }
 
 // firstConfig returns the first configuration that is good, nil when ctx ended before there was one.

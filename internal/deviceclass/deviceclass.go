@@ -13,8 +13,9 @@ import (
 const name = "gpu-dra"
 
 const (
-	labelName   = "app.kubernetes.io/name"
-	labelModule = "module"
+	labelName = "app.kubernetes.io/name"
+	// LabelModule is the label that Deckhouse puts on what a module's release creates.
+	LabelModule = "module"
 	// AnnotationRelease is the annotation by which Helm marks the objects of a release.
 	AnnotationRelease = "meta.helm.sh/release-name"
 )
@@ -43,8 +44,9 @@ func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 	return out
 }
 
-// Ours says whether gpu-dra's chart created a class, by its labels and annotations: the chart's own label, the one that
-// Deckhouse puts on what a module's release creates, or Helm's annotation with the name of that release.
-func Ours(labels, annotations map[string]string) bool {
-	return labels[labelName] == name || labels[labelModule] == name || annotations[AnnotationRelease] == name
+// Ours says whether this installation created a class, by its labels and annotations: the label of the module, or Helm's
+// annotation with the name of the module's release. A plain Helm release may have any name; where no hooks run, the chart's
+// own label is enough. Under hooks it is not: the class may be that of a release that the module has not replaced yet.
+func Ours(labels, annotations map[string]string, underHooks bool) bool {
+	return labels[LabelModule] == name || annotations[AnnotationRelease] == name || !underHooks && labels[labelName] == name
 }

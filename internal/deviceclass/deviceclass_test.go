@@ -31,9 +31,12 @@ func TestWanted(t *testing.T) {
 
 func TestOurs(t *testing.T) {
 	is := func(key, value string) map[string]string { return map[string]string{key: value} }
-	require.True(t, Ours(is(labelName, "gpu-dra"), nil))
-	require.True(t, Ours(is(labelModule, "gpu-dra"), nil))
-	require.True(t, Ours(nil, is(AnnotationRelease, "gpu-dra")))
-	require.False(t, Ours(is(labelName, "other-driver"), is(AnnotationRelease, "other")))
-	require.False(t, Ours(nil, nil))
+	for _, underHooks := range []bool{false, true} {
+		require.True(t, Ours(is(LabelModule, "gpu-dra"), nil, underHooks))
+		require.True(t, Ours(nil, is(AnnotationRelease, "gpu-dra"), underHooks))
+		require.False(t, Ours(is(labelName, "other-driver"), is(AnnotationRelease, "other"), underHooks))
+		require.False(t, Ours(nil, nil, underHooks))
+	}
+	require.True(t, Ours(is(labelName, "gpu-dra"), is(AnnotationRelease, "any"), false))
+	require.False(t, Ours(is(labelName, "gpu-dra"), is(AnnotationRelease, "any"), true))
 }

@@ -26,6 +26,7 @@ func metaName(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: na
 // The article's case: "a GPU with at least 16Gi" gets the smallest partition that satisfies, then the next larger, and a
 // pod that nothing is left for stays pending.
 func TestSmallestThatFitsIsAllocated(t *testing.T) {
+	t.Parallel()
 	r := demoCluster(t, twoGroups)
 	r.eventually("template waits for its namespace", 90*time.Second, r.templateIs("gpu-16gb-min", condition.Ready, "False", condition.TemplateWaiting))
 	r.apply("examples/demo/workload.yaml")
@@ -61,6 +62,7 @@ func TestSmallestThatFitsIsAllocated(t *testing.T) {
 
 // A template that cannot work says why and harms nothing else.
 func TestBadClaimTemplates(t *testing.T) {
+	t.Parallel()
 	r := demoCluster(t, twoGroups)
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
 	r.eventually("good template written", 90*time.Second, r.templateIs("gpu-16gb-min", condition.Ready, "True"))

@@ -34,6 +34,7 @@ nodeGroups:
 
 // What is odd in a cluster is a condition with its reason, and the rest goes on.
 func TestOddClusters(t *testing.T) {
+	t.Parallel()
 	r := up(t)
 	r.applyDemo()
 	r.kubectl("create", "-f", r.file("empty.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: empty}\nspec: {nodeType: Static}\n"))
@@ -75,7 +76,7 @@ func TestOddClusters(t *testing.T) {
 		}
 		return is(n.Conditions, condition.DevicesHealthy, "False", condition.NodeUnrecognizedTypes)
 	})
-	require.NoError(t, r.groupIs("gpu-h100", condition.Ready, "True")(context.Background()), "odd devices unregister nothing")
+	r.eventually("odd devices register their node", 30*time.Second, r.groupIs("gpu-h100", condition.Ready, "True"))
 
 	empty := gpus("odd-1", 2, 0)
 	r.publish(empty)
@@ -101,6 +102,7 @@ func TestOddClusters(t *testing.T) {
 
 // Where node-manager is off there are no NodeGroups: the label alone finds the nodes.
 func TestNoNodeGroupKind(t *testing.T) {
+	t.Parallel()
 	r := up(t)
 	r.apply("examples/demo/nodes.yaml", "examples/demo/slices.yaml")
 	r.startOperator(twoGroups)

@@ -19,8 +19,10 @@ import (
 const installs = 20
 
 func TestInstallsConverge(t *testing.T) {
+	t.Parallel()
 	for i := range installs {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
 			r := up(t, "--components", "etcd,kube-apiserver,kube-controller-manager")
 			r.startOperator(twoGroups)
 			r.eventually("installed", 2*time.Minute, func(ctx context.Context) error {

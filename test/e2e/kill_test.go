@@ -43,6 +43,7 @@ func (r *rig) grow(between func(step int)) {
 // Kills of the operator and the controller and a restart of the API server at any moment end in the status and values of
 // an undisturbed run, and the controller's own path outside hooks gives the same verdict as the hooks.
 func TestKillsConverge(t *testing.T) {
+	t.Parallel()
 	calm := upNamed(t, "-calm").withDemo(twoGroups)
 	disturbed := upNamed(t, "-disturbed").withDemo(twoGroups)
 	calm.grow(func(int) {})

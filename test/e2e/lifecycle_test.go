@@ -58,6 +58,7 @@ func (r *rig) applyDemo() {
 // A node joins, its slices change and vanish: raw counts follow at once, registration after the real 60 seconds, values
 // not at all.
 func TestNodeLifecycle(t *testing.T) {
+	t.Parallel()
 	r := demoCluster(t, twoGroups)
 	r.eventually("both groups ready after the start", 90*time.Second, func(ctx context.Context) error {
 		if err := r.groupIs("gpu-h100", condition.Ready, "True", condition.GroupReady)(ctx); err != nil {
@@ -119,6 +120,7 @@ func TestNodeLifecycle(t *testing.T) {
 
 // The same cluster twice is no patch, no values change and no Helm revision.
 func TestNothingChangesNothing(t *testing.T) {
+	t.Parallel()
 	r := demoCluster(t, twoGroups)
 	r.eventually("ready", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True"))
 	r.eventually("ready", 90*time.Second, r.groupIs("gpu-a100-mig", condition.Ready, "True"))

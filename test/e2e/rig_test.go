@@ -16,11 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
@@ -39,6 +41,9 @@ func built(name string) string {
 	}
 	return path
 }
+
+// The client that tests use wants to log; what it would say, the errors say too.
+func init() { log.SetLogger(logr.Discard()) }
 
 // rig is one cluster and what runs on it.
 type rig struct {

@@ -35,6 +35,7 @@ var unusedHere = map[right]string{
 // The controller asks for nothing it has no right to, and has no right it does not use: the API server's own log of its
 // requests says so. A rule that is taken away is missed.
 func TestControllerRights(t *testing.T) {
+	t.Parallel()
 	r := demoCluster(t, twoGroups)
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
 	r.eventually("ready", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True"))

@@ -36,6 +36,7 @@ type Reconciler struct {
 	Problems []settings.Problem
 	// Unreadable says why the present settings are not those in force, empty when they are.
 	Unreadable   func() string
+	UnderHooks   bool
 	Distribution profile.Distribution
 	Profiles     *profile.Set
 	// Synced is true once the caches were filled and every GPUNode was written.

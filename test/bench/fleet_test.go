@@ -1,0 +1,90 @@
+//go:build bench
+
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/fleet"
+)
+
+// writers at a time, when a fleet is made.
+const writers = 8
+
+// node is the i-th of a fleet. No kwok looks after it, so that nothing changes it once it is there.
+func node(i int) *corev1.Node {
+	return fleet.Node(nodeName(i), map[string]string{groupLabel: groupName(i)})
+}
+
+// populate makes the nodes [from, to) with the slices that their drivers would publish.
+func (r *rig) populate(from, to int, layout fleet.Layout) {
+	r.t.Helper()
+	m, err := fleet.Load(model)
+	require.NoError(r.t, err)
+	start := time.Now()
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(writers)
+	for i := from; i < to; i++ {
+		group.Go(func() error {
+			n, err := r.typed.CoreV1().Nodes().Create(ctx, node(i), metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			slices, err := m.Slices(n, layout)
+			if err != nil {
+				return err
+			}
+			for _, s := range slices {
+				if _, err := r.typed.ResourceV1().ResourceSlices().Create(ctx, s, metav1.CreateOptions{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(r.t, group.Wait())
+	r.t.Logf("%s: %d nodes with their slices made in %.1f s", r.name, to-from, time.Since(start).Seconds())
+}
+
+// publisher changes what the driver of one node publishes, as a driver does: the next generation in the place of the last.
+type publisher struct {
+	rig   *rig
+	model *fleet.Model
+	node  *corev1.Node
+	slice *resourcev1.ResourceSlice
+}
+
+func (r *rig) publisher(i int) *publisher {
+	r.t.Helper()
+	m, err := fleet.Load(model)
+	require.NoError(r.t, err)
+	p := &publisher{rig: r, model: m}
+	p.node, err = r.typed.CoreV1().Nodes().Get(context.Background(), nodeName(i), metav1.GetOptions{})
+	require.NoError(r.t, err)
+	list, err := r.typed.ResourceV1().ResourceSlices().List(context.Background(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + p.node.Name})
+	require.NoError(r.t, err)
+	require.Len(r.t, list.Items, 1)
+	p.slice = &list.Items[0]
+	return p
+}
+
+// publish so many whole cards; returns when the request was sent.
+func (p *publisher) publish(cards int) time.Time {
+	p.rig.t.Helper()
+	slices, err := p.model.Slices(p.node, fleet.Layout{Cards: cards})
+	require.NoError(p.rig.t, err)
+	require.Len(p.rig.t, slices, 1)
+	p.slice.Spec.Pool.Generation++
+	p.slice.Spec.Devices = slices[0].Spec.Devices
+	sent := time.Now()
+	p.slice, err = p.rig.typed.ResourceV1().ResourceSlices().Update(context.Background(), p.slice, metav1.UpdateOptions{})
+	require.NoError(p.rig.t, err)
+	return sent
+}
