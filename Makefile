@@ -56,7 +56,8 @@ test-unit: ## Tests that need no cluster
 .PHONY: test-e2e
 test-e2e: $(CLUSTER) module controller ## The product on real clusters: kube-apiserver, scheduler, addon-operator, Helm
 	$(CLUSTER) build
-	go test -tags e2e -count=1 -timeout 60m ./test/e2e/...
+	cd test/operator && go test -trimpath ./...
+	go test -tags e2e -count=1 -timeout 30m -parallel 4 ./test/e2e/...
 
 .PHONY: bench
 bench: $(CLUSTER) module controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run

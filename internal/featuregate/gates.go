@@ -27,7 +27,7 @@ func parseGates(component string, values []string) (map[string]bool, []Twice, er
 			prefix, item = strings.TrimSpace(p), rest
 		}
 		if prefix != "" && prefix != "kube" {
-			return nil, nil, fmt.Errorf("--feature-gates: found %q, but %s has no gates with the prefix %s:", pair, component, prefix)
+			return nil, nil, fmt.Errorf("--feature-gates: found %q, but %s has no gates with the prefix %q", pair, component, prefix+":")
 		}
 		prefixes[prefix] = true
 		item = strings.TrimSpace(item)

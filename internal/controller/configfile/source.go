@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -53,7 +54,7 @@ func (s *Source[T]) State() (State[T], <-chan struct{}) {
 	return s.state, s.changed
 }
 
-// Read reads the file once. Content equal to the last good one, byte by byte, keeps the same Good pointer.
+// Read reads the file once. Content that means the same as the last good one keeps the same Good pointer.
 func (s *Source[T]) Read() {
 	data, err := os.ReadFile(s.path)
 	s.mu.Lock()
@@ -70,8 +71,10 @@ func (s *Source[T]) Read() {
 			next.Err = fmt.Errorf("%s: %w", filepath.Base(s.path), err)
 			break
 		}
-		next = State[T]{Good: parsed}
-		s.good = data
+		next.Err, s.good = nil, data
+		if next.Good == nil || !reflect.DeepEqual(next.Good, parsed) {
+			next.Good = parsed
+		}
 	}
 	if next.Good == s.state.Good && text(next.Err) == text(s.state.Err) {
 		return

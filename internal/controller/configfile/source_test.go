@@ -52,6 +52,9 @@ func TestReadKeepsWhatWorked(t *testing.T) {
 
 	s.Read()
 	require.False(t, closed(changed), "the same content is no change")
+	require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o644))
+	s.Read()
+	require.False(t, closed(changed), "nor is the same meaning in other words")
 
 	require.NoError(t, os.WriteFile(path, []byte("bad"), 0o644))
 	s.Read()

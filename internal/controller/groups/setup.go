@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/controller/backoff"
 )
 
 // gather is how long events of nodes are gathered: each computation of a group looks at all nodes.
@@ -24,7 +25,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Setup adds the controller to a manager.
 func Setup(mgr manager.Manager, r *Reconciler) error {
-	c, err := controller.New("node-groups", mgr, controller.Options{Reconciler: r})
+	c, err := controller.New("node-groups", mgr, controller.Options{Reconciler: r, RateLimiter: backoff.Limiter()})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,60 +47,64 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	after, err := r.node(ctx, req.Name)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+	node, status, after, err := r.node(ctx, req.Name)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errReplaced) {
 		// The cache was behind. What was computed from it is worth nothing; the event that brings it up to date may have
 		// come already.
 		return reconcile.Result{RequeueAfter: again}, nil
-	case apierrors.IsInvalid(err):
-		// It will be refused again. One node must not keep the cluster from being called read.
+	}
+	if err == nil || apierrors.IsInvalid(err) {
+		// What is refused will be refused again: one node must not keep the cluster from being called read.
 		r.Pass.Done(req.Name)
-		return reconcile.Result{}, err
-	case err != nil:
+	}
+	if err == nil && node != nil {
+		err = r.label(ctx, node, status)
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.Pass.Done(req.Name)
 	return reconcile.Result{RequeueAfter: after}, nil
 }
 
-func (r *Reconciler) node(ctx context.Context, name string) (time.Duration, error) {
+// node brings the GPUNode up to date. It returns the Node whose label is to follow, with the status written, nil for none, and
+// after how long to look again.
+func (r *Reconciler) node(ctx context.Context, name string) (*corev1.Node, *v1alpha1.GPUNodeStatus, time.Duration, error) {
 	node, err := get(ctx, r.Client, name, &corev1.Node{})
 	if err != nil {
-		return 0, err
+		return nil, nil, 0, err
 	}
 	have, err := get(ctx, r.Client, name, &v1alpha1.GPUNode{})
 	if err != nil {
-		return 0, err
+		return nil, nil, 0, err
 	}
 	if node == nil {
 		// The garbage collector does the same by the owner reference, later.
-		return 0, r.remove(ctx, have)
+		return nil, nil, 0, r.remove(ctx, have)
 	}
 	if have != nil && !ownedBy(have, node) {
 		// A node of the same name joined: what was known of the other one is not its history.
-		return again, r.remove(ctx, have)
+		if err := r.remove(ctx, have); err != nil {
+			return nil, nil, 0, err
+		}
+		return nil, nil, 0, errReplaced
 	}
 	in, err := r.input(ctx, node)
 	if err != nil {
-		return 0, err
+		return nil, nil, 0, err
 	}
 	if !gpunode.Wanted(in) {
-		if err := r.remove(ctx, have); err != nil {
-			return 0, err
-		}
-		return 0, r.label(ctx, node, nil)
+		return node, nil, 0, r.remove(ctx, have)
 	}
 	var prev v1alpha1.GPUNodeStatus
 	if have != nil {
 		prev = have.Status
 	}
 	status, after := gpunode.Compute(prev, in, r.Clock.Now())
-	if err := r.write(ctx, node, have, status); err != nil {
-		return 0, err
-	}
-	return after, r.label(ctx, node, &status)
+	return node, &status, after, r.write(ctx, node, have, status)
 }
+
+// errReplaced says that a GPUNode was removed whose place another is to take.
+var errReplaced = errors.New("the GPUNode was of another node of this name")
 
 // get reads an object into out and returns it, or nil when there is none.
 func get[T client.Object](ctx context.Context, c client.Reader, name string, out T) (found T, err error) {

@@ -240,9 +240,11 @@ func TestNodeReplacedByAnotherOfTheSameName(t *testing.T) {
 	}
 	w := newWorld(t, node("n1", "new", inGroup), old)
 	w.slices["n1"] = published(8)
+	w.Pass.Expect([]string{"n1"})
 	writes, after := w.step("n1")
 	require.Equal(t, []string{"delete"}, writes)
 	require.NotZero(t, after)
+	require.False(t, w.Pass.Over())
 	writes, _ = w.step("n1")
 	require.Equal(t, []string{"create", "status", "label"}, writes)
 	g := &v1alpha1.GPUNode{}
@@ -314,4 +316,18 @@ func TestRefusedStatusDoesNotHoldUpThePass(t *testing.T) {
 	_, err = w.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "n1"}})
 	require.Error(t, err)
 	require.False(t, w.Pass.Over(), "nothing was written anywhere")
+}
+
+func TestLabelThatIsRefusedDoesNotHoldUpThePass(t *testing.T) {
+	w := newWorld(t, node("n1", "1", inGroup))
+	w.fail = func(verb string, o client.Object) error {
+		if verb == "label" {
+			return apierrors.NewForbidden(corev1.Resource("nodes"), o.GetName(), errors.New("a policy"))
+		}
+		return nil
+	}
+	w.Pass.Expect([]string{"n1"})
+	_, err := w.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "n1"}})
+	require.Error(t, err)
+	require.True(t, w.Pass.Over(), "the GPUNode is written")
 }

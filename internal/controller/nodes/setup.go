@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/controller/backoff"
 	"github.com/gpu-dra/gpu-dra/internal/controller/observe"
 	"github.com/gpu-dra/gpu-dra/internal/inventory"
 )
@@ -33,7 +34,7 @@ func Setup(ctx context.Context, mgr manager.Manager, r *Reconciler, slices *obse
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, PodNodeIndex, PodNode); err != nil {
 		return fmt.Errorf("index of pods: %w", err)
 	}
-	c, err := controller.New("nodes", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers})
+	c, err := controller.New("nodes", mgr, controller.Options{Reconciler: r, RateLimiter: backoff.Limiter(), MaxConcurrentReconciles: workers})
 	if err != nil {
 		return err
 	}

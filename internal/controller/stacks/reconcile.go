@@ -47,12 +47,14 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	err := r.stack(ctx)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	switch err := r.stack(ctx); {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return reconcile.Result{RequeueAfter: again}, nil
+	case err != nil:
+		return reconcile.Result{}, err
 	}
 	// Whatever happens in between: the heartbeat.
-	return reconcile.Result{RequeueAfter: stack.HeartbeatInterval}, err
+	return reconcile.Result{RequeueAfter: stack.HeartbeatInterval}, nil
 }
 
 func (r *Reconciler) stack(ctx context.Context) error {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/controller/backoff"
 	"github.com/gpu-dra/gpu-dra/internal/controller/observe"
 )
 
@@ -31,7 +32,7 @@ var theStack = reconcile.Request{NamespacedName: types.NamespacedName{Name: v1al
 
 // Setup adds the controller to a manager. Each receive from poke is one more reason to look.
 func Setup(mgr manager.Manager, r *Reconciler, slices *observe.Slices, pods *observe.ControlPlane, poke <-chan struct{}) error {
-	c, err := controller.New("stack", mgr, controller.Options{Reconciler: r})
+	c, err := controller.New("stack", mgr, controller.Options{Reconciler: r, RateLimiter: backoff.Limiter()})
 	if err != nil {
 		return err
 	}

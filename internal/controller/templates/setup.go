@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/controller/backoff"
 )
 
 const (
@@ -33,7 +34,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Setup adds the controller to a manager. synced is closed when every GPUNode was written.
 func Setup(mgr manager.Manager, r *Reconciler, synced <-chan struct{}) error {
-	c, err := controller.New("claim-templates", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 2})
+	c, err := controller.New("claim-templates", mgr, controller.Options{Reconciler: r, RateLimiter: backoff.Limiter(), MaxConcurrentReconciles: 2})
 	if err != nil {
 		return err
 	}

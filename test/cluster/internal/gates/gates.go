@@ -22,7 +22,7 @@ func Parse(entries []string) (Set, error) {
 	for _, entry := range entries {
 		component, list, ok := strings.Cut(entry, "=")
 		if !ok || list == "" {
-			return nil, fmt.Errorf("feature gates %q: expected COMPONENT=Gate=true,...", entry)
+			return nil, fmt.Errorf("feature gates %q: expected COMPONENT=Gate=true[,Gate=false]", entry)
 		}
 		if !slices.Contains(components, component) {
 			return nil, fmt.Errorf("feature gates %q: component %q is not one of %s", entry, component, strings.Join(components, ", "))

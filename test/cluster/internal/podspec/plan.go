@@ -41,7 +41,7 @@ type Plan struct {
 func Make(deployment *appsv1.Deployment, objects Objects, volumes string, next func(flag string) (int, error)) (*Plan, error) {
 	pod := deployment.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
-		return nil, fmt.Errorf("Deployment %s/%s has no container", deployment.Namespace, deployment.Name)
+		return nil, fmt.Errorf("the Deployment %s/%s has no container", deployment.Namespace, deployment.Name)
 	}
 	container := pod.Containers[0]
 	plan := &Plan{Files: map[string][]byte{}, Listens: map[string]string{}, ServiceAccount: pod.ServiceAccountName}

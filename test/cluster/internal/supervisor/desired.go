@@ -27,7 +27,7 @@ func (s *Supervisor) plan(ctx context.Context) (*podspec.Plan, string, error) {
 		return nil, "", &absentError{fmt.Sprintf("Deployment %s/%s is not there: the chart renders it", s.Namespace, s.Deployment)}
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("Deployment %s/%s: %w", s.Namespace, s.Deployment, err)
+		return nil, "", fmt.Errorf("the Deployment %s/%s: %w", s.Namespace, s.Deployment, err)
 	}
 	if deployment.Spec.Replicas != nil && *deployment.Spec.Replicas == 0 {
 		return nil, "", &absentError{fmt.Sprintf("Deployment %s/%s has 0 replicas", s.Namespace, s.Deployment)}
