@@ -31,6 +31,16 @@ type DeviceCounts struct {
 	Tainted int32 `json:"tainted,omitempty"`
 }
 
+// Plus returns the sum of two counts.
+func (c DeviceCounts) Plus(o DeviceCounts) DeviceCounts {
+	return DeviceCounts{
+		Physical:         c.Physical + o.Physical,
+		Published:        c.Published + o.Published,
+		AllocatableWhole: c.AllocatableWhole + o.AllocatableWhole,
+		Tainted:          c.Tainted + o.Tainted,
+	}
+}
+
 // DeviceGroup is a number of like devices: same driver, kind, product and memory.
 type DeviceGroup struct {
 	// Driver is the DRA driver's name, as in ResourceSlice spec.driver.

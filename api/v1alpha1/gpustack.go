@@ -1,6 +1,17 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// HeartbeatInterval is how often the controller renews status.heartbeat.
+	HeartbeatInterval = 30 * time.Second
+	// HeartbeatStaleAfter is the age of a heartbeat from which on the controller counts as not running.
+	HeartbeatStaleAfter = 4 * HeartbeatInterval
+)
 
 // GPUStack `main` is the one place to look at the cluster as a whole: versions, feature gates, shared pools, who else
 // manages accelerators, and whether the controller is alive and has seen the settings. The controller is its only writer.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
-	"github.com/gpu-dra/gpu-dra/internal/nodegroup"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
@@ -95,7 +94,7 @@ func TestControllerStale(t *testing.T) {
 	w.put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.stack())
 	w.run()
 	w.requireReady("gpu", "True", condition.GroupReady)
-	w.now = w.now.Add(nodegroup.StaleAfter + time.Second)
+	w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerStale)
 	w.runQuietly()

@@ -20,8 +20,8 @@ const (
 	AnnotationRelease = "meta.helm.sh/release-name"
 )
 
-// Wanted returns the names of the classes that the chart creates for the settings: those of the drivers that groups list, and
-// the user's own, but not those that the settings say are never created.
+// Wanted returns the names of the classes that the chart creates for the settings: those of the drivers that groups or claim
+// templates need, and the user's own, but not those that the settings say are never created.
 func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 	out := map[string]bool{}
 	add := func(class string) {
@@ -29,12 +29,10 @@ func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 			out[class] = true
 		}
 	}
-	for _, g := range s.NodeGroups {
-		for _, driver := range g.Drivers {
-			if p, ok := profiles.ByName(driver); ok {
-				for _, c := range p.Classes {
-					add(c.Name)
-				}
+	for _, driver := range settings.WantedDrivers(s) {
+		if p, ok := profiles.ByName(driver); ok {
+			for _, c := range p.Classes {
+				add(c.Name)
 			}
 		}
 	}

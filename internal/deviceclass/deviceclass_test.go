@@ -21,6 +21,12 @@ func TestWanted(t *testing.T) {
 	names := func() []string { return slices.Sorted(maps.Keys(Wanted(s, profiles))) }
 	require.Equal(t, []string{"a-part", "a-whole", "own"}, names())
 
+	// The chart creates the classes of a driver that only a claim template names, so one of somebody else's must be seen.
+	s.ClaimTemplates = []settings.ClaimTemplate{{Name: "t"}}
+	s.ClaimTemplates[0].Driver = "b"
+	require.Equal(t, []string{"a-part", "a-whole", "b-whole", "own"}, names())
+	s.ClaimTemplates = nil
+
 	s.DeviceClasses.Classes = map[string]settings.ClassChoice{"a-part": {Create: "Never"}}
 	require.Equal(t, []string{"a-whole", "own"}, names())
 

@@ -184,7 +184,7 @@ func summary(s v1alpha1.GPUNodeStatus) v1alpha1.NodeSummary {
 	for _, d := range s.Drivers {
 		if d.Accelerator || d.Profile == "" {
 			names = append(names, d.Name)
-			total = Add(total, d.Devices)
+			total = total.Plus(d.Devices)
 		}
 	}
 	return v1alpha1.NodeSummary{

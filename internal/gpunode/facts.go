@@ -14,16 +14,6 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
-// Add sums counts.
-func Add(a, b v1alpha1.DeviceCounts) v1alpha1.DeviceCounts {
-	return v1alpha1.DeviceCounts{
-		Physical:         a.Physical + b.Physical,
-		Published:        a.Published + b.Published,
-		AllocatableWhole: a.AllocatableWhole + b.AllocatableWhole,
-		Tainted:          a.Tainted + b.Tainted,
-	}
-}
-
 // DevicesText is the short text of a column: the number of cards, and how they are published where that is not simply whole.
 func DevicesText(total v1alpha1.DeviceCounts, groups []v1alpha1.DeviceGroup) string {
 	var parts int32

@@ -65,12 +65,7 @@ func (b *nodeBuilder) add(p *pool, here *presence) {
 	d.Pools = append(d.Pools, p.state(p.total))
 	d.Registered = d.Registered || p.complete() && here.published > 0
 	counts, twice := p.counts(here.parts)
-	d.Counts = v1alpha1.DeviceCounts{
-		Physical:         d.Counts.Physical + counts.Physical,
-		Published:        d.Counts.Published + counts.Published,
-		AllocatableWhole: d.Counts.AllocatableWhole + counts.AllocatableWhole,
-		Tainted:          d.Counts.Tainted + counts.Tainted,
-	}
+	d.Counts = d.Counts.Plus(counts)
 	d.PublishedTwice += twice
 	for _, part := range here.parts {
 		b.groups.add(part.groups)

@@ -19,9 +19,6 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
-// StaleAfter is how old the controller's heartbeat may be before its facts are no longer trusted.
-const StaleAfter = 2 * time.Minute
-
 // maxMissing caps the names of missing nodes in the status: an outage of a big group must not make a big object.
 const maxMissing = 10
 
@@ -146,7 +143,7 @@ func countDrivers(in Input, members []v1alpha1.GPUNode) []v1alpha1.GroupDriver {
 			if d.Registered && expected(n) {
 				g.Nodes++
 			}
-			g.Devices = gpunode.Add(g.Devices, d.Devices)
+			g.Devices = g.Devices.Plus(d.Devices)
 		}
 	}
 	out := make([]v1alpha1.GroupDriver, 0, len(byName))
@@ -196,7 +193,7 @@ func summary(s v1alpha1.GPUNodeGroupStatus) v1alpha1.GroupSummary {
 	var total v1alpha1.DeviceCounts
 	for _, d := range s.Drivers {
 		names = append(names, d.Name)
-		total = gpunode.Add(total, d.Devices)
+		total = total.Plus(d.Devices)
 	}
 	return v1alpha1.GroupSummary{
 		Drivers: strings.Join(names, ","),

@@ -88,7 +88,7 @@ func TestReady(t *testing.T) {
 		{"no stack yet", func(in *nodegroup.Input) { in.Stack = nil }, "Unknown", condition.GroupControllerNotSynced},
 		{"controller not synced", func(in *nodegroup.Input) { in.Stack.Synced = false }, "Unknown", condition.GroupControllerNotSynced},
 		{"controller dead", func(in *nodegroup.Input) {
-			old := metav1.NewTime(now.Add(-nodegroup.StaleAfter - time.Second))
+			old := metav1.NewTime(now.Add(-v1alpha1.HeartbeatStaleAfter - time.Second))
 			in.Stack.Heartbeat = &old
 		}, "Unknown", condition.GroupControllerStale},
 		{"controller with old settings", func(in *nodegroup.Input) { in.Stack.SettingsHash = "before" }, "Unknown", condition.GroupSettingsNotSeen},

@@ -39,7 +39,7 @@ func controllerFresh(in Input, now time.Time) (ok bool, reason, message string) 
 	switch s := in.Stack; {
 	case s == nil || !s.Synced || s.Heartbeat == nil:
 		return false, condition.GroupControllerNotSynced, "the controller has not read the whole cluster yet; if this lasts, see the log of Deployment controller"
-	case now.Sub(s.Heartbeat.Time) > StaleAfter:
+	case now.Sub(s.Heartbeat.Time) > v1alpha1.HeartbeatStaleAfter:
 		return false, condition.GroupControllerStale, fmt.Sprintf("the controller's last heartbeat is of %s; see Deployment controller", s.Heartbeat.UTC().Format(time.RFC3339))
 	case s.SettingsHash != in.SettingsHash:
 		return false, condition.GroupSettingsNotSeen, "the controller still runs with other settings; it reads new ones within a minute of a release"

@@ -56,7 +56,7 @@ func Compute(prev v1alpha1.GPUStackStatus, in Input, now time.Time) v1alpha1.GPU
 
 // heartbeat moves in steps of the interval, so that a status computed for another reason is not a change by itself.
 func heartbeat(prev *metav1.Time, now time.Time) *metav1.Time {
-	if prev != nil && now.Sub(prev.Time) < HeartbeatInterval && !prev.After(now) {
+	if prev != nil && now.Sub(prev.Time) < v1alpha1.HeartbeatInterval && !prev.After(now) {
 		return prev.DeepCopy()
 	}
 	t := metav1.NewTime(now.Truncate(time.Second))

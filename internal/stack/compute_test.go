@@ -11,7 +11,6 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
-	"github.com/gpu-dra/gpu-dra/internal/nodegroup"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
@@ -158,5 +157,4 @@ func TestHeartbeatMovesInSteps(t *testing.T) {
 		got := stack.Compute(s, in, start.Add(after))
 		require.Equal(t, start.Add(want), got.Heartbeat.Time, after)
 	}
-	require.Equal(t, nodegroup.StaleAfter, stack.StaleAfter, "one staleness for both")
 }

@@ -3,19 +3,10 @@
 package stack
 
 import (
-	"time"
-
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
-)
-
-const (
-	// HeartbeatInterval is how often the controller renews the heartbeat.
-	HeartbeatInterval = 30 * time.Second
-	// StaleAfter is the age of a heartbeat from which on the controller counts as not running.
-	StaleAfter = 4 * HeartbeatInterval
 )
 
 // Fact is something that has to be read from the cluster and may be unreadable.

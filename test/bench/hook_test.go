@@ -128,14 +128,14 @@ func (b *hookBench) report(name string, bytes int, got, base turns) {
 	per := func(a, b time.Duration) float64 { return float64(a) / float64(b) }
 	handler := got.hook.shortest() - got.sdk.shortest()
 	add(fmt.Sprintf("json.Unmarshal of the context (%.2f MB)", float64(bytes)/1e6), millis(got.unmarshal), "")
-	judge("handler, a whole run less the SDK's share", millis(handler), per(handler, got.unmarshal))
-	add("of that without any node: API server, settings, profiles", millis(base.hook.shortest()-base.sdk.shortest()), "")
+	judge("handler: whole run less the SDK's share", millis(handler), per(handler, got.unmarshal))
+	add("of that without any node (API, settings)", millis(base.hook.shortest()-base.sdk.shortest()), "")
 	add("SDK's share, a run of an empty hook", millis(got.sdk.shortest()), ratio(per(got.sdk.shortest(), got.unmarshal)))
-	add("whole run, beside a whole process of json.Unmarshal", millis(got.hook.shortest()), ratio(per(got.hook.shortest(), got.yardstick.shortest())))
+	add("whole run, beside that process of Unmarshal", millis(got.hook.shortest()), ratio(per(got.hook.shortest(), got.yardstick.shortest())))
 	add("whole run, processor time, beside the same", millis(got.hook.cpu()), ratio(per(got.hook.cpu(), got.yardstick.cpu())))
 	peaks := func(x runs) float64 { return float64(x.rss()) }
-	judge(fmt.Sprintf("peak RSS, json.Unmarshal takes %s", mib(got.yardstick.rss())), mib(got.hook.rss()), peaks(got.hook)/peaks(got.yardstick))
+	judge(fmt.Sprintf("peak RSS of the run (Unmarshal: %s)", mib(got.yardstick.rss())), mib(got.hook.rss()), peaks(got.hook)/peaks(got.yardstick))
 	add("peak RSS of an empty hook", mib(got.sdk.rss()), ratio(peaks(got.sdk)/peaks(got.yardstick)))
 	grown, yardstick := got.hook.rss()-base.hook.rss(), got.yardstick.rss()-base.yardstick.rss()
-	judge("peak RSS above a run without nodes, both", mib(grown), float64(grown)/float64(yardstick))
+	judge("peak RSS above a run without nodes", mib(grown), float64(grown)/float64(yardstick))
 }

@@ -47,8 +47,8 @@ func TestLatency(t *testing.T) {
 		if have, err := debug.devicesPerNode(l.group); err == nil {
 			l.most = max(l.most, have)
 		}
-		l.report(fmt.Sprintf("%d nodes: slice change -> GPUNodeGroup status", nodes), l.status())
-		l.report(fmt.Sprintf("%d nodes: more cards than ever -> module values", nodes), l.values())
+		l.report(fmt.Sprintf("among %d: slice change -> GPUNodeGroup status", nodes), l.status())
+		l.report(fmt.Sprintf("among %d: more cards than ever -> module values", nodes), l.values())
 	}
 }
 

@@ -12,9 +12,14 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 func TestMain(m *testing.M) {
+	// Without one, controller-runtime complains amid the progress.
+	log.SetLogger(logr.Discard())
 	// Cleanups do not run when the bench is interrupted, and its clusters are large.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -99,12 +99,12 @@ func (m *meter) report(when string) {
 	rss := float64(controller.rss) / 1024
 	results.judge(sectionProcesses, what+"controller RSS (peak)", both(controller.usage), fmt.Sprintf("<= %d MiB", controllerTarget),
 		ratio(rss/controllerTarget), rss <= controllerTarget)
-	results.add(sectionProcesses, what+"controller CPU (idle)", controller.processor(), "")
+	results.add(sectionProcesses, what+"controller CPU to sync, then", controller.processor(), "")
 	above := float64(operator.rss-m.empty.rss) / 1024
 	results.judge(sectionProcesses, what+"addon-operator above empty", fmt.Sprintf("%+.0f MiB", above), fmt.Sprintf("<= %+d MiB", operatorTarget),
 		ratio(above/operatorTarget), above <= operatorTarget)
 	results.add(sectionProcesses, what+"addon-operator RSS (peak)", both(operator.usage), "")
-	results.add(sectionProcesses, what+"addon-operator CPU (idle)", operator.processor(), "")
+	results.add(sectionProcesses, what+"addon-operator CPU to sync, then", operator.processor(), "")
 }
 
 // seen is a process after it settled.
@@ -133,7 +133,7 @@ func (m *meter) afterSettling() (controller, operator seen) {
 }
 
 func (s seen) processor() string {
-	return fmt.Sprintf("%.1f s (%.1f%%)", s.until.Seconds(), 100*s.idle)
+	return fmt.Sprintf("%.1f s, %.1f%%", s.until.Seconds(), 100*s.idle)
 }
 
 func both(u usage) string { return fmt.Sprintf("%d (%d) MiB", u.rss/1024, u.peak/1024) }

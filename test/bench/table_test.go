@@ -22,7 +22,7 @@ var sections = []string{
 	"inventory: all slices, beside json.Unmarshal of the same bytes into typed objects",
 	"hook nodegroups as addon-operator runs it, beside json.Unmarshal of its context file",
 	"memory and processor time of the long-lived processes, 60 s after sync",
-	"latency, seconds, p50 / p99",
+	"latency of a change on one node among so many, p50 / p99",
 }
 
 const (

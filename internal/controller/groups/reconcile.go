@@ -153,7 +153,7 @@ func (r *Reconciler) after(in nodegroup.Input, now time.Time) time.Duration {
 		after = lookAgain
 	}
 	if in.Stack != nil && in.Stack.Heartbeat != nil {
-		if stale := in.Stack.Heartbeat.Add(nodegroup.StaleAfter + time.Second).Sub(now); stale > 0 && (after == 0 || stale < after) {
+		if stale := in.Stack.Heartbeat.Add(v1alpha1.HeartbeatStaleAfter + time.Second).Sub(now); stale > 0 && (after == 0 || stale < after) {
 			after = stale
 		}
 	}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
-	"github.com/gpu-dra/gpu-dra/internal/nodegroup"
 	"github.com/gpu-dra/gpu-dra/internal/platform"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
@@ -145,7 +144,7 @@ func TestGroupFollowsNodesAndHeartbeat(t *testing.T) {
 	}))
 	writes, after := w.step("gpus")
 	require.Equal(t, []string{"status"}, writes)
-	require.Equal(t, nodegroup.StaleAfter+time.Second, after)
+	require.Equal(t, v1alpha1.HeartbeatStaleAfter+time.Second, after)
 	require.Equal(t, "True AllNodesRegistered", w.ready())
 	writes, _ = w.step("gpus")
 	require.Empty(t, writes)

@@ -54,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		return reconcile.Result{}, err
 	}
 	// Whatever happens in between: the heartbeat.
-	return reconcile.Result{RequeueAfter: stack.HeartbeatInterval}, nil
+	return reconcile.Result{RequeueAfter: v1alpha1.HeartbeatInterval}, nil
 }
 
 func (r *Reconciler) stack(ctx context.Context) error {
@@ -94,5 +94,5 @@ func (r *Reconciler) stack(ctx context.Context) error {
 // restart of a controller is no reason to call every group unknown.
 func (r *Reconciler) trusted(s v1alpha1.GPUStackStatus) bool {
 	return s.Synced && s.SettingsHash == r.SettingsHash && s.Heartbeat != nil &&
-		r.Clock.Now().Sub(s.Heartbeat.Time) < stack.StaleAfter
+		r.Clock.Now().Sub(s.Heartbeat.Time) < v1alpha1.HeartbeatStaleAfter
 }

@@ -30,7 +30,6 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/inventory"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
-	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -108,7 +107,7 @@ func (w *world) step() v1alpha1.GPUStackStatus {
 	w.t.Helper()
 	result, err := w.Reconcile(context.Background(), reconcile.Request{})
 	require.NoError(w.t, err)
-	require.Equal(w.t, stack.HeartbeatInterval, result.RequeueAfter)
+	require.Equal(w.t, v1alpha1.HeartbeatInterval, result.RequeueAfter)
 	s := &v1alpha1.GPUStack{}
 	require.NoError(w.t, client.IgnoreNotFound(w.client.Get(context.Background(), types.NamespacedName{Name: "main"}, s)))
 	return s.Status
@@ -131,13 +130,13 @@ func TestStackIsWrittenOnce(t *testing.T) {
 	require.Equal(t, "v0.1.0", s.ControllerVersion)
 	require.Equal(t, 1, w.patches)
 
-	w.clock.SetTime(start.Add(stack.HeartbeatInterval - time.Second))
+	w.clock.SetTime(start.Add(v1alpha1.HeartbeatInterval - time.Second))
 	w.step()
 	require.Equal(t, 1, w.patches, "the same facts, and the heartbeat is young")
-	w.clock.SetTime(start.Add(stack.HeartbeatInterval))
+	w.clock.SetTime(start.Add(v1alpha1.HeartbeatInterval))
 	s = w.step()
 	require.Equal(t, 2, w.patches)
-	require.True(t, s.Heartbeat.Equal(&metav1.Time{Time: start.Add(stack.HeartbeatInterval)}))
+	require.True(t, s.Heartbeat.Equal(&metav1.Time{Time: start.Add(v1alpha1.HeartbeatInterval)}))
 }
 
 func TestControllerThatHasNotReadTheCluster(t *testing.T) {
@@ -154,7 +153,7 @@ func TestControllerThatHasNotReadTheCluster(t *testing.T) {
 	w.synced = false
 	w.clock.SetTime(start.Add(time.Minute))
 	require.Equal(t, s, w.step())
-	w.clock.SetTime(start.Add(stack.StaleAfter))
+	w.clock.SetTime(start.Add(v1alpha1.HeartbeatStaleAfter))
 	require.False(t, w.step().Synced, "not for ever")
 
 	// With other settings nothing stands.
