@@ -8,9 +8,13 @@
 {{- $_ := set .ctx "distribution" (.root.Files.Get $file | fromYaml) -}}
 {{- end -}}
 
-{{- /* Driver profiles: each file is parsed once a render. A profile of the user's replaces one of the same name. */ -}}
+{{- /*
+Driver profiles: each file is parsed once a render. A profile of the user's replaces one of the same name, unless hooks found a
+fault in it: then the one of the chart stays, as settings.Profiles does in Go.
+*/ -}}
 {{- define "gpu-dra.loadProfiles" -}}
 {{- $root := .root -}}
+{{- $refused := .ctx.facts.refusedDrivers -}}
 {{- $chart := dict -}}
 {{- range $path, $_ := .root.Files.Glob "profiles/drivers/*.yaml" -}}
 {{- $profile := $root.Files.Get $path | fromYaml -}}
@@ -21,7 +25,9 @@
 {{- $_ := set $profiles $name $profile -}}
 {{- end -}}
 {{- range .ctx.settings.customDrivers -}}
+{{- if not (has .name $refused) -}}
 {{- $_ := set $profiles .name . -}}
+{{- end -}}
 {{- end -}}
 {{- $_ := set .ctx "chartProfiles" $chart -}}
 {{- $_ := set .ctx "profiles" $profiles -}}

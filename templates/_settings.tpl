@@ -80,12 +80,16 @@ nobody knows is not there.
   "distribution" ""
   "extendedResources" dict
   "foreignDeviceClasses" list
+  "refusedDrivers" list
+  "refusedDeviceClasses" list
   "verticalPodAutoscaler" ($apis.Has "autoscaling.k8s.io/v1/VerticalPodAutoscaler")
 -}}
 {{- if .ctx.underHooks -}}
 {{- $cluster := .root.Values.gpuDra.internal.cluster | default dict -}}
 {{- $_ := set $facts "distribution" ($cluster.distribution | default "Deckhouse") -}}
 {{- $_ := set $facts "foreignDeviceClasses" ($cluster.foreignDeviceClasses | default list) -}}
+{{- $_ := set $facts "refusedDrivers" ($cluster.refusedDrivers | default list) -}}
+{{- $_ := set $facts "refusedDeviceClasses" ($cluster.refusedDeviceClasses | default list) -}}
 {{- if $cluster.observed -}}
 {{- $_ := set $facts "kubernetesVersion" ($cluster.kubernetesVersion | default $facts.kubernetesVersion) -}}
 {{- $_ := set $facts "extendedResources" ($cluster.extendedResources | default dict) -}}

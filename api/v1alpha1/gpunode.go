@@ -66,7 +66,7 @@ type GPUNodeStatus struct {
 	// Summary holds the texts of the printed columns.
 	// +optional
 	Summary NodeSummary `json:"summary,omitempty"`
-	// Conditions: Registered, SoleManager, RuntimeReady.
+	// Conditions: Registered, SoleManager, RuntimeReady, GroupsDistinct, DevicesHealthy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

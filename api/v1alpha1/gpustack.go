@@ -86,7 +86,8 @@ type GPUStackStatus struct {
 	// Summary holds the texts of the printed columns.
 	// +optional
 	Summary StackSummary `json:"summary,omitempty"`
-	// Conditions: ControllerSynced, FeatureGatesConsistent, SoleManager, NodeGroupsListed, DriversKnown, SettingsAccepted.
+	// Conditions: ControllerSynced, FeatureGatesConsistent, SoleManager, NodeGroupsListed, DriversKnown, DeviceClassesOwned,
+	// SettingsAccepted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

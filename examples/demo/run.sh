@@ -59,7 +59,7 @@ Try next:
   alias kubectl=$kubectl
   kubectl get resourceclaimtemplate gpu-16gb-min -n inference -o yaml   # what gpu-dra wrote
   kubectl describe gpunodegroup gpu-h100                                # why it is ready
-  kubectl delete resourceslice 00000-gpu.nvidia.com-h100-1              # watch: kubectl get gn,gng -w
+  kubectl delete resourceslice 00000-gpu.nvidia.com-h100-1              # watch: kubectl get gn -w
   kubectl get resourceslices                                            # what drivers published
 Stop:
   make demo-down

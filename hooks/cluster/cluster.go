@@ -3,9 +3,10 @@
 // the two kinds changes in what the templates see.
 //
 // Until a GPUStack was written the block says observed: false, and its facts of versions and gates are empty. What the hook
-// sees by itself (foreign DeviceClasses, monitoring APIs) is there from the first run, since the first release must not take
-// somebody's DeviceClass either. When the GPUStack goes away, or its controller starts over, the last known facts stay; after
-// a restart of addon-operator they come back from the GPUStack's status.
+// sees by itself (foreign DeviceClasses, what of the settings is refused, monitoring APIs) is there from the first run, since
+// the first release must not take somebody's DeviceClass, nor stop at a broken one. When the GPUStack goes away, or its
+// controller starts over, the last known facts stay; after a restart of addon-operator they come back from the GPUStack's
+// status.
 package cluster
 
 import (
@@ -20,6 +21,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/hooks/internal/facts"
 	"github.com/gpu-dra/gpu-dra/hooks/internal/kube"
 	"github.com/gpu-dra/gpu-dra/internal/deviceclass"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
@@ -65,6 +67,8 @@ func (h hook) run(_ context.Context, input *pkg.HookInput) error {
 	block := observed(known, input.Snapshots.Get(snapshotStack), input.Logger)
 	block.Distribution = s.Distribution.Name
 	block.ForeignDeviceClasses = foreign(input.Snapshots.Get(snapshotClasses), deviceclass.Wanted(s.Settings, s.Profiles), input.Logger)
+	block.RefusedDrivers = settings.RefusedDrivers(s.Settings, s.Profiles)
+	block.RefusedDeviceClasses = settings.RefusedDeviceClasses(s.Settings)
 	block.MonitoringAPIs = h.monitoring(known.MonitoringAPIs, input.Logger)
 	return facts.Set(input.Values, values.PathCluster, block)
 }

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	root     = "../.."
-	settings = `
+	root    = "../.."
+	written = `
 nodeGroups: [{name: gpu, drivers: [nvidia, nobody]}]
 deviceClasses:
   classes: {mig.nvidia.com: {create: Never}}
@@ -126,7 +126,7 @@ func status() v1alpha1.GPUStackStatus {
 }
 
 func TestFirstConverge(t *testing.T) {
-	w := newWorld(t, settings)
+	w := newWorld(t, written)
 	w.put(classes, class("gpu.nvidia.com", nil, map[string]string{"meta.helm.sh/release-name": "vendor"}))
 	got := w.run()
 	require.False(t, got.Observed)
@@ -138,7 +138,7 @@ func TestFirstConverge(t *testing.T) {
 }
 
 func TestFactsOfTheStack(t *testing.T) {
-	w := newWorld(t, settings)
+	w := newWorld(t, written)
 	w.putStack(status())
 	got := w.run()
 	require.True(t, got.Observed)
@@ -174,10 +174,10 @@ func TestFactsOfTheStack(t *testing.T) {
 
 // After a restart of addon-operator the values are empty; whatever state the controller is in, the status has the last facts.
 func TestFactsComeBackAfterARestart(t *testing.T) {
-	w := newWorld(t, settings)
+	w := newWorld(t, written)
 	w.putStack(status())
 	want := w.run()
-	again := newWorld(t, settings)
+	again := newWorld(t, written)
 	starting := status()
 	starting.Synced = false
 	again.putStack(starting)
@@ -185,7 +185,7 @@ func TestFactsComeBackAfterARestart(t *testing.T) {
 }
 
 func TestForeignDeviceClasses(t *testing.T) {
-	w := newWorld(t, settings)
+	w := newWorld(t, written)
 	for _, c := range []*unstructured.Unstructured{
 		class("nvidia-any.gpu-dra.deckhouse.io", map[string]string{"module": "gpu-dra", "heritage": "deckhouse"}, nil),
 		class("vfio.gpu.nvidia.com", nil, map[string]string{"meta.helm.sh/release-name": "gpu-dra"}),
@@ -201,8 +201,41 @@ func TestForeignDeviceClasses(t *testing.T) {
 	require.Empty(t, newWorld(t, "deviceClasses: {create: Never}").run().ForeignDeviceClasses)
 }
 
+func TestRefused(t *testing.T) {
+	w := newWorld(t, `
+nodeGroups: [{name: gpu, drivers: [nvidia]}]
+customDrivers:
+- {name: nvidia, driverName: gpu.nvidia.com, topology: {PCIeRoot: nodomain}}
+- {name: acme, driverName: npu.acme.example, classes: [{name: npu.acme.example, expression: "1 +"}]}
+- {name: good, driverName: npu.good.example}
+deviceClasses:
+  extra: [{name: own.example.com, selectors: ["true"]}, {name: bad.example.com, selectors: ["device.drvier == 'x'"]}]
+`)
+	for _, name := range []string{"gpu.nvidia.com", "bad.example.com"} {
+		w.put(classes, class(name, nil, nil))
+	}
+	got := w.run()
+	require.False(t, got.Observed)
+	require.Equal(t, []string{"acme", "nvidia"}, got.RefusedDrivers)
+	require.Equal(t, []string{"bad.example.com"}, got.RefusedDeviceClasses)
+	require.Equal(t, []string{"gpu.nvidia.com"}, got.ForeignDeviceClasses, "the built-in profile stays; a refused class is not wanted")
+
+	w.putStack(status())
+	got = w.run()
+	require.True(t, got.Observed)
+	require.Equal(t, []string{"acme", "nvidia"}, got.RefusedDrivers)
+	require.Equal(t, []string{"bad.example.com"}, got.RefusedDeviceClasses)
+
+	// What was put right is refused no more.
+	w.ValuesSet("gpuDra.customDrivers", []any{})
+	w.ValuesSet("gpuDra.deviceClasses.extra", []any{})
+	got = w.run()
+	require.Empty(t, got.RefusedDrivers)
+	require.Empty(t, got.RefusedDeviceClasses)
+}
+
 func TestMonitoringAPIs(t *testing.T) {
-	w := newWorld(t, settings)
+	w := newWorld(t, written)
 	require.Equal(t, values.MonitoringAPIs{}, w.run().MonitoringAPIs)
 	w.discovery.Resources = monitoring
 	all := values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true}

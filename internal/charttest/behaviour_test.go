@@ -100,6 +100,34 @@ func TestForeignClassesUnderHooks(t *testing.T) {
 	require.Len(t, render(group+"deviceClasses: {classes: {gpu.example.com: {create: Always}}}"), 1)
 }
 
+// What Go refuses is not created, and a built-in profile that it was to replace stays.
+func TestRefusedUnderHooks(t *testing.T) {
+	in := `
+nodeGroups: [{name: a, drivers: [example, thief, acme]}]
+customDrivers:
+- {name: example, driverName: gpu.example.com, topology: {PCIeRoot: nodomain}}
+- {name: thief, driverName: gpu.example.com, classes: [{name: thief.example.com, expression: "true"}]}
+- {name: acme, driverName: npu.acme.example, classes: [{name: npu.acme.example, expression: "true"}]}
+deviceClasses:
+  extra: [{name: bad.example.com, selectors: ["1 +"]}, {name: own.example.com, selectors: ["true"]}]
+`
+	for _, observed := range []bool{false, true} {
+		cluster := values.Cluster{
+			Observed: observed, RefusedDrivers: []string{"example", "thief"}, RefusedDeviceClasses: []string{"bad.example.com"},
+		}
+		o := Options{Values: underHooks(t, parse(t, in), values.Internal{Cluster: cluster})}
+		require.Equal(t, map[string]string{"gpu.example.com": "", "npu.acme.example": "", "own.example.com": ""}, classes(t, o))
+
+		c, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](objects(t, o), "controller-config").Data["config.yaml"]))
+		require.NoError(t, err)
+		require.Len(t, c.Settings.CustomDrivers, 3, "the controller has to report what is wrong")
+		require.Len(t, c.Settings.DeviceClasses.Extra, 2)
+		set, _ := c.Profiles()
+		require.Equal(t, cluster.RefusedDrivers, settings.RefusedDrivers(c.Settings, set), "what the hook writes")
+		require.Equal(t, cluster.RefusedDeviceClasses, settings.RefusedDeviceClasses(c.Settings))
+	}
+}
+
 // The facts of the setting `cluster` are for those who have no hooks.
 func TestHooksGoOverTheSettingCluster(t *testing.T) {
 	in := acme + "nodeGroups: [{name: a, drivers: [acme]}]\ncluster: {featureGates: {DRAExtendedResource: true}}"
@@ -191,6 +219,8 @@ func TestRefusedAtRender(t *testing.T) {
 		"claimTemplates: [{name: a, driver: x, namespaces: [b]}, {name: a, driver: x, namespaces: [c]}]":                        `claimTemplates[1].name: found "a"`,
 		"customDrivers: [{name: a, driverName: a.b}, {name: a, driverName: c.d}]":                                               `customDrivers[1].name: found "a"`,
 		"deviceClasses: {extra: [{name: a.b, selectors: ['true']}, {name: a.b, selectors: ['true']}]}":                          `deviceClasses.extra[1].name: found "a.b"`,
+		"customDrivers: [{name: thief, driverName: gpu.example.com}]":                                                           `customDrivers[0].driverName: found "gpu.example.com", which the profile "example" describes already`,
+		"customDrivers: [{name: a, driverName: a.b}, {name: c, driverName: c.d, otherDrivers: [e.f, a.b]}]":                     `customDrivers[1].otherDrivers[1]: found "a.b", which the profile "a" describes already`,
 		"claimTemplates: [{name: a, driver: x, namespaces: [b], minMemory: 16GB}]":                                              "minMemory",
 	} {
 		_, _, err := Render(chart, Options{Values: parse(t, in)})

@@ -11,13 +11,14 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	celselector "github.com/gpu-dra/gpu-dra/internal/selector"
 )
 
 // unheardOfType stands for every value of the type attribute that a profile does not name.
 const unheardOfType = "gpu-dra: no such type"
 
 // classes keeps the compiled expressions of DeviceClasses: there are few, and every template is compared with one.
-var classes = sync.OnceValue(func() *cel.Cache { return cel.NewCache(64, allFeatures) })
+var classes = sync.OnceValue(func() *cel.Cache { return cel.NewCache(64, celselector.Features) })
 
 // kindOrder is the order in which kinds are spoken of.
 var kindOrder = []v1alpha1.DeviceKind{v1alpha1.DeviceWhole, v1alpha1.DevicePartition, v1alpha1.DevicePassthrough, v1alpha1.DeviceOther}
@@ -28,7 +29,7 @@ var kindOrder = []v1alpha1.DeviceKind{v1alpha1.DeviceWhole, v1alpha1.DeviceParti
 func classKinds(d *profile.Driver, class profile.Class) ([]v1alpha1.DeviceKind, *Error) {
 	result := classes().GetOrCompile(class.Expression)
 	if result.Error != nil {
-		return nil, &Error{Message: compileMessage(result.Error.Detail)}
+		return nil, &Error{Message: celselector.Message(result.Error.Detail)}
 	}
 	if d.TypeAttribute == "" {
 		return []v1alpha1.DeviceKind{v1alpha1.DeviceWhole}, nil

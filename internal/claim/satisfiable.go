@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // Satisfiable compares what a template asks for with the devices that are published, whether in use or not: kind, product,
-// memory, number and taints. User selectors are not evaluated, since DeviceGroups do not have what they look at, nor is it
-// known which devices share a node: the condition can say too much, never too little. The spec is one that Build accepts.
+// memory, number and taints. User selectors are not evaluated, since DeviceGroups do not have what they look at: with
+// them it is not known. Nor is it known which devices share a node, which the message says. The spec is one that Build accepts.
 func Satisfiable(spec v1alpha1.GPUClaimTemplateSpec, devices []v1alpha1.DeviceGroup, driver *profile.Driver) metav1.Condition {
 	spec = withDefaults(spec)
 	result := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
@@ -51,11 +52,33 @@ func Satisfiable(spec v1alpha1.GPUClaimTemplateSpec, devices []v1alpha1.DeviceGr
 	case free < spec.Count:
 		return no("%d devices match, of which %d carry a taint that this template does not tolerate. See the conditions of their GPUNodes.", total, total-free)
 	}
-	caveat := ""
 	if len(spec.Selectors) > 0 {
-		caveat = " spec.selectors were not compared."
+		return result(metav1.ConditionUnknown, condition.TemplateDevicesNotKnown, "%d devices match: %s; which of them spec.selectors leave is known to the scheduler only.", total, productsOf(left))
+	}
+	caveat := ""
+	if spec.Count > 1 {
+		caveat = " Whether one node has as many was not compared."
 	}
 	return result(metav1.ConditionTrue, condition.TemplateSatisfiable, "%d devices match: %s.%s", total, productsOf(left), caveat)
+}
+
+// ClassMissing is the condition of a template whose DeviceClass does not exist: its pods wait, whatever devices there are.
+func ClassMissing(class string, driver *profile.Driver) metav1.Condition {
+	return condition.New(condition.Satisfiable, metav1.ConditionFalse, condition.TemplateClassMissing, fmt.Sprintf(
+		"DeviceClass %s does not exist. List driver %s in nodeGroups[].drivers or in the setting claimTemplates, so that the chart creates it, or create it yourself.", class, driver.Name))
+}
+
+// Class is the DeviceClass that the requests of a built spec name.
+func Class(spec resourcev1.ResourceClaimTemplateSpec) string {
+	for _, r := range spec.Spec.Devices.Requests {
+		if r.Exactly != nil {
+			return r.Exactly.DeviceClassName
+		}
+		for _, sub := range r.FirstAvailable {
+			return sub.DeviceClassName
+		}
+	}
+	return ""
 }
 
 // tooSmall says that no device has the memory, with both figures, and what would match.

@@ -47,7 +47,7 @@ func TestSatisfiable(t *testing.T) {
 		"too many":          {v1alpha1.GPUClaimTemplateSpec{Count: 9, Device: v1alpha1.ChoiceWhole}, groups(h100, mig), no, condition.TemplateNoDevice, []string{"9 devices in one claim, and only 8"}},
 		"tainted":           {v1alpha1.GPUClaimTemplateSpec{Count: 2}, groups(sick), no, condition.TemplateNoDevice, []string{"8 devices match, of which 7 carry a taint"}},
 		"one healthy left":  {v1alpha1.GPUClaimTemplateSpec{}, groups(sick), yes, condition.TemplateSatisfiable, nil},
-		"selectors unasked": {v1alpha1.GPUClaimTemplateSpec{Selectors: []string{"false"}}, groups(h100), yes, condition.TemplateSatisfiable, []string{"spec.selectors were not compared"}},
+		"selectors unasked": {v1alpha1.GPUClaimTemplateSpec{Selectors: []string{"false"}}, groups(h100), metav1.ConditionUnknown, condition.TemplateDevicesNotKnown, []string{"spec.selectors"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Satisfiable(c.spec, c.devices, driver(t, "nvidia"))

@@ -4,6 +4,7 @@ package deviceclass
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
@@ -21,7 +22,8 @@ const (
 )
 
 // Wanted returns the names of the classes that the chart creates for the settings: those of the drivers that groups or claim
-// templates need, and the user's own, but not those that the settings say are never created.
+// templates need, and the user's own, but not those that the settings say are never created nor those of the user's own that the
+// API server would refuse.
 func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 	out := map[string]bool{}
 	add := func(class string) {
@@ -36,8 +38,11 @@ func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 			}
 		}
 	}
+	refused := settings.RefusedDeviceClasses(s)
 	for _, c := range s.DeviceClasses.Extra {
-		add(c.Name)
+		if !slices.Contains(refused, c.Name) {
+			add(c.Name)
+		}
 	}
 	return out
 }

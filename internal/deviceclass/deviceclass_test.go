@@ -17,7 +17,7 @@ func TestWanted(t *testing.T) {
 		profile.Driver{Name: "b", DriverName: "b.example.com", Classes: []profile.Class{{Name: "b-whole"}}})
 	require.NoError(t, err)
 	s := &settings.Settings{NodeGroups: []settings.NodeGroup{{Name: "g", Drivers: []string{"a", "unknown"}}}}
-	s.DeviceClasses.Extra = []settings.ExtraClass{{Name: "own"}}
+	s.DeviceClasses.Extra = []settings.ExtraClass{{Name: "own"}, {Name: "refused", Selectors: []string{"1 +"}}}
 	names := func() []string { return slices.Sorted(maps.Keys(Wanted(s, profiles))) }
 	require.Equal(t, []string{"a-part", "a-whole", "own"}, names())
 

@@ -160,10 +160,11 @@ func carryOver(nd *v1alpha1.NodeDriver, prev v1alpha1.GPUNodeStatus, now time.Ti
 }
 
 func passive(in Input) bool {
-	switch in.Node.Labels[v1alpha1.LabelPassive] {
-	case "true":
+	// As a person may write it: True, yes, 0. What is none of these says nothing, and the group's setting stands.
+	switch strings.ToLower(in.Node.Labels[v1alpha1.LabelPassive]) {
+	case "true", "yes", "1":
 		return true
-	case "false":
+	case "false", "no", "0":
 		return false
 	}
 	return slices.ContainsFunc(in.Groups, func(g settings.NodeGroup) bool { return g.Passive })
@@ -182,14 +183,15 @@ func summary(s v1alpha1.GPUNodeStatus) v1alpha1.NodeSummary {
 	var names []string
 	var total v1alpha1.DeviceCounts
 	for _, d := range s.Drivers {
-		if d.Accelerator || d.Profile == "" {
+		if d.Accelerator {
 			names = append(names, d.Name)
 			total = total.Plus(d.Devices)
 		}
 	}
+	known := slices.DeleteFunc(slices.Clone(s.Devices), func(g v1alpha1.DeviceGroup) bool { return !slices.Contains(names, g.Driver) })
 	return v1alpha1.NodeSummary{
 		Groups:  strings.Join(s.Groups, ","),
 		Drivers: strings.Join(names, ","),
-		Devices: DevicesText(total, s.Devices),
+		Devices: DevicesText(total, known),
 	}
 }

@@ -180,7 +180,7 @@ func TestPassiveLabelGoesOverTheGroup(t *testing.T) {
 		label string
 		group bool
 		want  bool
-	}{{"", false, false}, {"", true, true}, {"true", false, true}, {"false", true, false}, {"maybe", true, true}} {
+	}{{"", false, false}, {"", true, true}, {"true", false, true}, {"false", true, false}, {"maybe", true, true}, {"True", false, true}, {"yes", false, true}, {"No", true, false}} {
 		in.Groups[0].Passive = c.group
 		in.Node.Labels[v1alpha1.LabelPassive] = c.label
 		s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
@@ -245,6 +245,15 @@ func TestWanted(t *testing.T) {
 	require.False(t, gpunode.Wanted(in), "slices of a driver no profile knows make no GPUNode")
 	in.Drivers = published(1)
 	require.True(t, gpunode.Wanted(in))
+}
+
+func TestSummaryLeavesOutDriversNobodyKnows(t *testing.T) {
+	in := input(t)
+	in.Drivers = append(published(8), gpunode.Driver{Name: "gpu.nobody.example", Registered: true, Counts: v1alpha1.DeviceCounts{Physical: 3, Published: 3}})
+	s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
+	require.Equal(t, "gpu.nvidia.com", s.Summary.Drivers)
+	require.Equal(t, "8", s.Summary.Devices)
+	require.Len(t, s.Drivers, 2, "the status has them all")
 }
 
 func TestSummaryShowsPartsBesideCards(t *testing.T) {

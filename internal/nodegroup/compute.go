@@ -70,7 +70,7 @@ func Compute(prev v1alpha1.GPUNodeGroupStatus, in Input, now time.Time) v1alpha1
 	members := members(in)
 	out.Nodes = countNodes(members)
 	out.Drivers = countDrivers(in, members)
-	out.Devices = sumDevices(members)
+	out.Devices = sumDevices(members, out.Drivers)
 	for _, n := range members {
 		var cards int32
 		for _, d := range n.Status.Drivers {
@@ -154,7 +154,11 @@ func countDrivers(in Input, members []v1alpha1.GPUNode) []v1alpha1.GroupDriver {
 	return out
 }
 
-func sumDevices(members []v1alpha1.GPUNode) []v1alpha1.DeviceGroup {
+// sumDevices sums the devices of the group's own drivers: what others publish on its nodes is shown by GPUNodes.
+func sumDevices(members []v1alpha1.GPUNode, drivers []v1alpha1.GroupDriver) []v1alpha1.DeviceGroup {
+	own := func(name string) bool {
+		return slices.ContainsFunc(drivers, func(d v1alpha1.GroupDriver) bool { return d.Name == name })
+	}
 	type key struct {
 		driver, kind, deviceType, product, partition string
 		memory                                       int64
@@ -170,6 +174,9 @@ func sumDevices(members []v1alpha1.GPUNode) []v1alpha1.DeviceGroup {
 	var out []v1alpha1.DeviceGroup
 	for _, n := range members {
 		for _, g := range n.Status.Devices {
+			if !own(g.Driver) {
+				continue
+			}
 			k := of(g)
 			if i, ok := index[k]; ok {
 				out[i].Count += g.Count

@@ -115,6 +115,10 @@ func TestCounts(t *testing.T) {
 	require.EqualValues(t, 2, s.Drivers[0].Nodes)
 	require.EqualValues(t, 8, s.DevicesPerNode)
 	require.Len(t, s.Devices, 1, "like devices of several nodes are one row")
+	foreign := node("d", 8, true, func(n *v1alpha1.GPUNode) {
+		n.Status.Devices = append(n.Status.Devices, v1alpha1.DeviceGroup{Driver: "gpu.nobody.example", Kind: v1alpha1.DeviceOther, Count: 3})
+	})
+	require.Len(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, input(t, foreign), now).Devices, 1, "of the group's own drivers only")
 	require.EqualValues(t, 12, s.Devices[0].Count)
 	require.Equal(t, v1alpha1.GroupSummary{Drivers: "gpu.nvidia.com", Nodes: "2/3", Devices: "12"}, s.Summary)
 }

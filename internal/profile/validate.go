@@ -12,7 +12,8 @@ import (
 )
 
 // Validate says what is wrong with a profile that a user wrote. The error joins one line for each field, which names the
-// field, what was found there and what is expected. CEL expressions are not compiled here: that needs the server's rules.
+// field, what was found there and what is expected. An expression that the API server would
+// refuse is one of the faults: its DeviceClass would stop the whole release.
 func (d *Driver) Validate() error {
 	c := &checker{}
 	if len(validation.IsDNS1123Label(d.Name)) > 0 {

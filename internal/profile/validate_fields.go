@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/selector"
 )
 
 func (c *checker) attributes(d *Driver) {
@@ -70,6 +71,8 @@ func (c *checker) classes(classes []Class) {
 		}
 		if class.Expression == "" || len(class.Expression) > resourcev1.CELSelectorExpressionMaxLength {
 			c.wrong(field+"expression", phrase(fmt.Sprintf("%d characters", len(class.Expression))), "a CEL expression of 1 to 10240 characters")
+		} else if err := selector.Check(class.Expression); err != nil {
+			c.errs = append(c.errs, fmt.Errorf("%sexpression: %w", field, err))
 		}
 		if n := class.ExtendedResourceName; n != "" && (!strings.Contains(n, "/") || len(validation.IsQualifiedName(n)) > 0) {
 			c.wrong(field+"extendedResourceName", n, "a domain, a slash and a name")

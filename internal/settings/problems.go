@@ -78,6 +78,7 @@ func classProblems(s *Settings, profiles *profile.Set) []Problem {
 		if _, ok := profiles.ByName(c.Driver); c.Driver != "" && !ok {
 			out = append(out, Problem{path + ".driver", unknownProfile(c.Driver, profiles)})
 		}
+		out = append(out, selectorProblems(path, c)...)
 	}
 	for _, c := range s.DeviceClasses.Extra {
 		known[c.Name] = true

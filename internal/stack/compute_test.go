@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
@@ -51,6 +52,17 @@ func TestConditions(t *testing.T) {
 		"flags unreadable": {func(in *stack.Input) {
 			in.Instances[1] = instance(featuregate.ControllerManager, "kcm-a", "v1.34.4", "$(ARGS)")
 		}, gates, "Unknown", condition.StackGatesUnknown, []string{"kube-controller-manager kcm-a", "$(ARGS)"}},
+		"gate nobody knows": {func(in *stack.Input) {
+			in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"DRAExtendedResuorce"}
+			in.Instances[1] = instance(featuregate.ControllerManager, "kcm-a", "v1.34.4", "$(ARGS)")
+		}, gates, "Unknown", condition.StackGatesUnknownName, []string{
+			"gpu-dra knows no Kubernetes feature gate DRAExtendedResuorce; check the name in kubernetesFeatureGates.extraRequired", "$(ARGS)"}},
+		"gate nobody knows of a profile": {func(in *stack.Input) {
+			profiles, err := profile.NewSet(profile.Driver{Name: "acme", DriverName: "npu.acme.example", KubernetesGates: []profile.GateNeed{{Gate: "Npu"}}})
+			require.NoError(t, err)
+			in.Profiles, in.Settings.NodeGroups[0].Drivers = profiles, []string{"acme"}
+		}, gates, "Unknown", condition.StackGatesUnknownName, []string{
+			"gpu-dra knows no Kubernetes feature gate Npu; check the name in nodeGroups[name=gpu-a100].drivers[acme]"}},
 		"no control plane seen": {func(in *stack.Input) { in.Instances = nil }, gates, "Unknown", condition.StackGatesUnknown, []string{"no kube-apiserver was seen"}},
 		"nothing needed":        {func(in *stack.Input) { in.Settings = &settings.Settings{} }, gates, "True", condition.StackGatesOn, []string{"need no Kubernetes feature gate"}},
 		"v1 not served": {func(in *stack.Input) { in.ResourceAPIs = []string{"v1beta1"} }, gates, "False", condition.StackGatesOff,

@@ -12,14 +12,17 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 )
 
-// gatesConsistent is False for a needed gate that is off and for what is wrong with gates as they are set, Unknown when a
-// needed gate can't be told, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
+// gatesConsistent is False for a needed gate that is off and for what is wrong with gates as they are set, Unknown when the
+// settings need a gate that is in no table or one whose state can't be told, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
 func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
-	var off, unknown, on []string
+	var off, unheard, unknown, on []string
 	for _, g := range s.FeatureGates.Needed {
 		text := fmt.Sprintf("%s (needed by %s): %s", g.Name, named(g.NeededBy, itself), g.Message)
 		switch {
 		case len(g.NeededBy) == 0:
+		// No flag could say more of it: most likely the name is misspelled.
+		case !featuregate.InTable(g.Name):
+			unheard = append(unheard, fmt.Sprintf("gpu-dra knows no Kubernetes feature gate %s; check the name in %s", g.Name, named(g.NeededBy, itself)))
 		case g.State == metav1.ConditionFalse:
 			off = append(off, text)
 		case g.State == metav1.ConditionUnknown:
@@ -52,6 +55,8 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself))
 	case len(wrong) > 0:
 		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself))
+	case len(unheard) > 0:
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknownName, strings.Join(unheard, ". "), named(unknown, itself))
 	case len(unknown) > 0:
 		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, named(unknown, itself))
 	case in.Settings == nil && len(on) == 0:

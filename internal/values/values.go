@@ -39,6 +39,10 @@ type Cluster struct {
 	ExtendedResources map[string]bool `json:"extendedResources,omitempty"`
 	// ForeignDeviceClasses that somebody else created, sorted.
 	ForeignDeviceClasses []string `json:"foreignDeviceClasses,omitempty"`
+	// RefusedDrivers are names of customDrivers entries that are left out for a fault, sorted.
+	RefusedDrivers []string `json:"refusedDrivers,omitempty"`
+	// RefusedDeviceClasses are names of deviceClasses.extra entries that the API server would refuse, sorted.
+	RefusedDeviceClasses []string `json:"refusedDeviceClasses,omitempty"`
 	// MonitoringAPIs that are served.
 	MonitoringAPIs MonitoringAPIs `json:"monitoringAPIs"`
 	// SettingsHash of the settings that the controller has seen.

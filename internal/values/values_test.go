@@ -39,6 +39,8 @@ var full = Internal{
 		Gates:                Gates{Needed: []string{"A"}, On: []string{"A"}, Off: []string{"B"}, Unknown: []string{"C"}},
 		ExtendedResources:    map[string]bool{"nvidia": false},
 		ForeignDeviceClasses: []string{"gpu.nvidia.com"},
+		RefusedDrivers:       []string{"acme"},
+		RefusedDeviceClasses: []string{"own.example.com"},
 		MonitoringAPIs:       MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true},
 		SettingsHash:         "0123456789abcdef0123456789abcdef",
 	},

@@ -34,7 +34,7 @@ func TestInventory(t *testing.T) {
 	require.NoError(t, cmd.Run())
 
 	line := regexp.MustCompile(`^Benchmark(\w+)/(\w+?)(?:-\d+)?\s`)
-	time := map[string]float64{}
+	unmarshal := map[string]float64{}
 	for lines := bufio.NewScanner(&out); lines.Scan(); {
 		m := line.FindStringSubmatch(lines.Text())
 		if m == nil {
@@ -43,17 +43,17 @@ func TestInventory(t *testing.T) {
 		values := metrics(lines.Text())
 		switch m[1] {
 		case "Unmarshal":
-			time[m[2]] = values["ns/op"]
+			unmarshal[m[2]] = values["ns/op"]
 		case "Inventory":
-			results.add(sectionInventory, m[2]+": json.Unmarshal, mean of 3", fmt.Sprintf("%.0f ms", time[m[2]]/1e6), "")
-			results.add(sectionInventory, m[2]+": digests of all slices and the cluster, mean of 3", fmt.Sprintf("%.0f ms", values["ns/op"]/1e6), "")
+			results.add(sectionInventory, m[2]+": json.Unmarshal, mean of 3", fmt.Sprintf("%.0f ms", unmarshal[m[2]]/1e6), "")
+			results.add(sectionInventory, m[2]+": all digests and the cluster, mean of 3", fmt.Sprintf("%.0f ms", values["ns/op"]/1e6), "")
 			for _, by := range [][2]string{{"ratio", "by the clock, shortest of 3"}, {"cpu-ratio", "by processor time, mean of 3"}} {
 				got := values[by[0]]
 				results.judge(sectionInventory, m[2]+": ratio "+by[1], "", fmt.Sprintf("<= %.1fx", inventoryTarget), ratio(got), got <= inventoryTarget)
 			}
 		}
 	}
-	if len(time) == 0 {
+	if len(unmarshal) == 0 {
 		t.Skip("internal/inventory has no benchmark of these sizes")
 	}
 }

@@ -87,7 +87,9 @@ func (r *Reconciler) group(ctx context.Context, name string) (time.Duration, err
 	if !equality.Semantic.DeepEqual(have.Status, status) {
 		next := have.DeepCopy()
 		next.Status = status
-		if err := r.Client.Status().Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})); err != nil {
+		// Not a patch: it would be the difference of two structs, and leave out the counts that are zero in both and that the
+		// API server wants there.
+		if err := r.Client.Status().Update(ctx, next); err != nil {
 			return 0, err
 		}
 	}

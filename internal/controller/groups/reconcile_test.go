@@ -88,6 +88,12 @@ func newWorld(t *testing.T, d profile.Distribution, objects ...client.Object) *w
 				}
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			},
+			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+				if err := log(sub); err != nil {
+					return err
+				}
+				return c.SubResource(sub).Update(ctx, o, opts...)
+			},
 		}).Build()
 	w.Reconciler = &Reconciler{
 		Client: w.client, Live: w.client, SettingsHash: "hash", Distribution: d, Profiles: profiles, Clock: w.clock,

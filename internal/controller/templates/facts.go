@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,14 +44,19 @@ func (w *work) written(ctx context.Context) (map[string]*resourcev1.ResourceClai
 
 // satisfiable compares the template with the devices that GPUNodes show. Nothing is said of a template that cannot be built;
 // and while the cluster is being read, what was said before stands.
-func (r *Reconciler) satisfiable(ctx context.Context, template *v1alpha1.GPUClaimTemplate, wrong error) metav1.Condition {
+func (w *work) satisfiable(ctx context.Context) metav1.Condition {
+	r, template := w.Reconciler, w.template
 	driver, known := r.Profiles.ByName(template.Spec.Driver)
-	if wrong != nil || !known {
+	if w.outcome.Err != nil || !known {
 		return metav1.Condition{}
+	}
+	class := claim.Class(w.spec)
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: class}, &resourcev1.DeviceClass{}); apierrors.IsNotFound(err) {
+		return claim.ClassMissing(class, driver)
 	}
 	nodes := &v1alpha1.GPUNodeList{}
 	if err := r.Client.List(ctx, nodes); err != nil || !r.Synced() {
-		if before := condition.Find(template.Status.Conditions, condition.Satisfiable); before != nil && before.ObservedGeneration == template.Generation {
+		if before := condition.Find(template.Status.Conditions, condition.Satisfiable); before != nil && before.ObservedGeneration == template.Generation && before.Reason != condition.TemplateClassMissing {
 			return *before
 		}
 		return metav1.Condition{}

@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := w.do(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	w.outcome.Satisfiable = r.satisfiable(ctx, template, w.outcome.Err)
+	w.outcome.Satisfiable = w.satisfiable(ctx)
 	status := claim.Status(template.Status, template.Generation, w.outcome, r.Clock.Now())
 	if !equality.Semantic.DeepEqual(template.Status, status) {
 		next := template.DeepCopy()

@@ -204,6 +204,9 @@ func TestSatisfiable(t *testing.T) {
 		return condition.Find(w.template().Status.Conditions, condition.Satisfiable).Reason
 	}
 	w.quiet()
+	require.Equal(t, condition.TemplateClassMissing, reason(), "pods would wait for it whatever devices there are")
+	require.NoError(t, w.client.Create(context.Background(), &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu.example.com"}}))
+	w.quiet()
 	require.Equal(t, condition.TemplateDevicesNotKnown, reason())
 	read = true
 	w.quiet()

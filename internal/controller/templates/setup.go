@@ -44,6 +44,10 @@ func Setup(mgr manager.Manager, r *Reconciler, synced <-chan struct{}) error {
 		source.Kind(cache, &resourcev1.ResourceClaimTemplate{}, handler.TypedEnqueueRequestsFromMapFunc(requestOf)),
 		source.Kind(cache, &corev1.Namespace{}, everyTemplate[*corev1.Namespace](r, gatherNamespaces), namespaceChanged),
 		source.Kind(cache, &v1alpha1.GPUNode{}, everyTemplate[*v1alpha1.GPUNode](r, gatherDevices), devicesChanged),
+		// What of a class matters here is that it is there.
+		source.Kind(cache, &resourcev1.DeviceClass{}, everyTemplate[*resourcev1.DeviceClass](r, gatherNamespaces), predicate.TypedFuncs[*resourcev1.DeviceClass]{
+			UpdateFunc: func(event.TypedUpdateEvent[*resourcev1.DeviceClass]) bool { return false },
+		}),
 		source.Func(func(ctx context.Context, q queue) error {
 			go func() {
 				select {

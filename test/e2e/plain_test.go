@@ -1,0 +1,59 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/condition"
+)
+
+const plainSettings = `
+distribution: Vanilla
+nodeGroups:
+- {name: h100, drivers: [nvidia], nodeSelector: {node.deckhouse.io/group: gpu-h100}}
+- {name: silent, drivers: [nvidia], nodeSelector: {group: silent}}
+- {name: left-alone, drivers: [nvidia], passive: true, nodeSelector: {node.deckhouse.io/group: gpu-a100-mig}}
+claimTemplates:
+- {name: gpu-16gb-min, namespaces: [inference], driver: nvidia, minMemory: 16Gi}
+`
+
+// The chart by plain Helm, without hooks: the controller gives the verdict, counts of zero included.
+func TestPlainHelm(t *testing.T) {
+	t.Parallel()
+	r := up(t)
+	r.apply("examples/demo/nodes.yaml", "examples/demo/slices.yaml")
+	r.create(&corev1.Node{ObjectMeta: metaName("silent-1")})
+	r.kubectl("label", "node", "silent-1", "group=silent")
+	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
+	r.helm("install", "gpu-dra", filepath.Join("..", ".."), "--namespace", "gpu-dra", "--create-namespace", "--values", r.file("values.yaml", plainSettings))
+	r.cluster("controller", "start", "--binary", controllerPath, "--namespace", "gpu-dra")
+
+	r.eventually("registered group", 90*time.Second, r.groupIs("h100", condition.Ready, "True", condition.GroupReady))
+	r.eventually("group none of whose nodes registered", 30*time.Second, r.groupIs("silent", condition.Ready, "False", condition.GroupNodesMissing))
+	r.eventually("passive group", 30*time.Second, r.groupIs("left-alone", condition.Ready, "True", condition.GroupNoNodes))
+	require.NoError(t, func() error {
+		g, err := r.group(context.Background(), "silent")
+		if err == nil && g.Summary.Nodes != "0/1" {
+			err = fmt.Errorf("nodes are %s", g.Summary.Nodes)
+		}
+		return err
+	}())
+	r.eventually("template written", 30*time.Second, r.templateIs("gpu-16gb-min", condition.Ready, "True"))
+
+	// No class of a driver that no group lists: the template says so, and follows when somebody creates it.
+	r.kubectl("apply", "-f", r.file("t.yaml", "apiVersion: gpu-dra.deckhouse.io/v1alpha1\nkind: GPUClaimTemplate\nmetadata: {name: fake}\nspec: {driver: example, namespaces: [inference]}\n"))
+	r.eventually("class missing", 30*time.Second, r.templateIs("fake", condition.Satisfiable, "False", condition.TemplateClassMissing))
+	r.kubectl("apply", "-f", r.file("c.yaml", "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu.example.com}\nspec: {}\n"))
+	r.eventually("class created", 30*time.Second, r.templateIs("fake", condition.Satisfiable, "Unknown", condition.TemplateNoDevicesYet))
+
+	r.helm("upgrade", "gpu-dra", filepath.Join("..", ".."), "--namespace", "gpu-dra", "--values", r.file("values.yaml", plainSettings))
+	r.helm("uninstall", "gpu-dra", "--namespace", "gpu-dra", "--wait")
+}
