@@ -30,6 +30,11 @@ nodeGroups:
   drivers: [nvidia]
 - name: misspelt
   drivers: [nvidai]
+customDrivers:
+- {name: nvidia, driverName: gpu.nvidia.com, topology: {PCIeRoot: nodomain}}
+deviceClasses:
+  extra:
+  - {name: broken, selectors: ["device.driver =="]}
 `
 
 // What is odd in a cluster is a condition with its reason, and the rest goes on.
@@ -50,6 +55,9 @@ func TestOddClusters(t *testing.T) {
 	r.eventually("settings problem in GPUStack", 30*time.Second, r.stackIs(condition.SettingsAccepted, "False", condition.StackSettingsProblem))
 	r.eventually("slices of a group nobody listed", 30*time.Second, r.stackIs(condition.NodeGroupsListed, "False", condition.StackUnmanagedGroup))
 	r.eventually("the unlisted node has a GPUNode", 30*time.Second, r.nodeIs("mig-1", condition.Registered, "Unknown", condition.NodeNoDriverExpected))
+
+	r.kubectl("get", "deviceclass", "gpu.nvidia.com") // a refused custom driver leaves the built-in of its name
+	require.NotContains(t, r.kubectl("get", "deviceclasses"), "broken", "a class that would be refused does not stop the release")
 
 	r.addNode("odd-1", "gpu-h100")
 	unknown := gpus("odd-1", 1, 2)
