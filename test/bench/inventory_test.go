@@ -54,7 +54,7 @@ func TestInventory(t *testing.T) {
 		}
 	}
 	if len(unmarshal) == 0 {
-		t.Skip("internal/inventory has no benchmark of these sizes")
+		t.Log("internal/inventory has no benchmark of these sizes: nothing of it is in the table")
 	}
 }
 

@@ -68,15 +68,6 @@ func (s size) layout() fleet.Layout {
 	return l
 }
 
-// devices of all nodes.
-func (s size) devices() int {
-	n := s.nodes * s.cards
-	if s.cut {
-		n *= partitions
-	}
-	return n
-}
-
 func nodeName(i int) string { return fmt.Sprintf("gpu-node-%05d", i) }
 
 func groupName(i int) string { return fmt.Sprintf("gpu-%d", i%groups) }
