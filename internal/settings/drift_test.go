@@ -16,7 +16,7 @@ import (
 func TestTypesMirrorTheSchema(t *testing.T) {
 	s, err := loadSchema()
 	require.NoError(t, err)
-	schematest.Mirror(t, reflect.TypeFor[Settings](), &s.structural, "settings")
+	schematest.Mirror(t, reflect.TypeFor[Settings](), s.structural, "settings")
 }
 
 // The full example has every setting, so that tests which walk it walk the whole schema.
@@ -45,7 +45,7 @@ func TestFullExampleHasEverySetting(t *testing.T) {
 			}
 		}
 	}
-	walk(object, &s.structural, "")
+	walk(object, s.structural, "")
 	var all func(node *structuralschema.Structural, path string)
 	all = func(node *structuralschema.Structural, path string) {
 		switch {
@@ -62,5 +62,5 @@ func TestFullExampleHasEverySetting(t *testing.T) {
 			all(node.Items, path+"[]")
 		}
 	}
-	all(&s.structural, "")
+	all(s.structural, "")
 }

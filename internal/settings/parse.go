@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -23,11 +24,19 @@ func Parse(data []byte) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromObject(object)
+	s, err := loadSchema()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.refuse(object); err != nil {
+		return nil, err
+	}
+	return toSettings(object)
 }
 
 // FromValues reads the section `gpuDra` of addon-operator's values, as JSON. It gives the same Settings as Parse gives for
-// what the user wrote.
+// what the user wrote. addon-operator has validated the values against the same schema, and a hook is a new process for
+// every run, so the validators, which take most of the time to build, are asked only when the values do not decode.
 func FromValues(raw []byte) (*Settings, error) {
 	object, err := decode(raw)
 	if err != nil {
@@ -36,7 +45,23 @@ func FromValues(raw []byte) (*Settings, error) {
 	for _, k := range notSettings {
 		delete(object, k)
 	}
-	return fromObject(object)
+	structural, err := loadStructural()
+	if err != nil {
+		return nil, err
+	}
+	fill(object, structural)
+	out, err := toSettings(object)
+	if err == nil {
+		return out, nil
+	}
+	s, e := loadSchema()
+	if e != nil {
+		return nil, e
+	}
+	if e := s.refuse(object); e != nil {
+		return nil, e
+	}
+	return nil, err
 }
 
 // decode reads YAML or JSON into JSON types; integers stay int64, as the schema validator wants them. A key that stands twice
@@ -65,20 +90,25 @@ func decode(data []byte) (map[string]any, error) {
 	}
 }
 
-// fromObject validates, fills defaults in and decodes. It changes object.
-func fromObject(object map[string]any) (*Settings, error) {
-	s, err := loadSchema()
-	if err != nil {
-		return nil, err
-	}
-	problems := unknownKeys(object, &s.structural, "")
-	defaulting.PruneNonNullableNullsWithoutDefaults(object, &s.structural)
-	defaulting.Default(object, &s.structural)
+// fill puts defaults in, in place, and takes nulls out: a null is a value that was not set.
+func fill(object map[string]any, structural *structuralschema.Structural) {
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, structural)
+	defaulting.Default(object, structural)
+}
+
+// refuse fills defaults in, in place, and says what the schema and its rules find wrong: nil or an *InvalidError.
+func (s *schema) refuse(object map[string]any) error {
+	problems := unknownKeys(object, s.structural, "")
+	fill(object, s.structural)
 	problems = append(problems, s.validate(object)...)
-	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
-		return nil, &InvalidError{problems}
+	if len(problems) == 0 {
+		return nil
 	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	return &InvalidError{problems}
+}
+
+func toSettings(object map[string]any) (*Settings, error) {
 	asJSON, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)

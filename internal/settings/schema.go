@@ -20,35 +20,59 @@ import (
 
 // schema is openapi/config-values.yaml in the forms that the validator, the defaulting and the rules want.
 type schema struct {
-	structural structuralschema.Structural
+	structural *structuralschema.Structural
 	// leaves is the schema without anyOf, oneOf, allOf and not: its errors name one value each. What those say is said better
 	// by the rules; full is asked only when neither found anything.
 	leaves, full validation.SchemaValidator
 	rules        *ruleNode
 }
 
-var loadSchema = sync.OnceValues(func() (*schema, error) {
-	s, err := newSchema(openapi.ConfigValues)
-	if err != nil {
-		return nil, fmt.Errorf("openapi/config-values.yaml: %w", err)
-	}
-	return s, nil
-})
+var (
+	loadStructural = sync.OnceValues(func() (*structuralschema.Structural, error) {
+		asJSON, err := readSchema(openapi.ConfigValues)
+		if err != nil {
+			return nil, err
+		}
+		structural, _, err := newStructural(asJSON)
+		return structural, named(err)
+	})
+	loadSchema = sync.OnceValues(func() (*schema, error) {
+		asJSON, err := readSchema(openapi.ConfigValues)
+		if err != nil {
+			return nil, err
+		}
+		s, err := newSchema(asJSON)
+		return s, named(err)
+	})
+)
 
-func newSchema(data []byte) (*schema, error) {
+func readSchema(data []byte) ([]byte, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(data)
+	return asJSON, named(err)
+}
+
+func named(err error) error {
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("openapi/config-values.yaml: %w", err)
 	}
+	return nil
+}
+
+func newStructural(asJSON []byte) (*structuralschema.Structural, *apiextensions.JSONSchemaProps, error) {
 	v1 := &apiextensionsv1.JSONSchemaProps{}
 	if err := json.Unmarshal(asJSON, v1); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, internal, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	structural, err := structuralschema.NewStructural(internal)
+	return structural, internal, err
+}
+
+func newSchema(asJSON []byte) (*schema, error) {
+	structural, internal, err := newStructural(asJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +92,7 @@ func newSchema(data []byte) (*schema, error) {
 	if err := rules.compile(""); err != nil {
 		return nil, err
 	}
-	return &schema{structural: *structural, leaves: leaves, full: full, rules: rules}, nil
+	return &schema{structural: structural, leaves: leaves, full: full, rules: rules}, nil
 }
 
 // withoutLogic takes anyOf, oneOf, allOf and not out of a schema, in place. An integer-or-string needs no anyOf to be one.
@@ -131,7 +155,7 @@ func (s *schema) explain(object map[string]any, e *field.Error) Problem {
 // at returns the schema and the value at a path such as `nodeGroups[1].drivers[0]`. Keys of maps may hold dots, so the path is
 // walked along the value, not cut at dots.
 func (s *schema) at(object any, path string) (node *structuralschema.Structural, value any, found bool) {
-	node, value = &s.structural, object
+	node, value = s.structural, object
 	for path != "" && node != nil {
 		path = strings.TrimPrefix(path, ".")
 		switch v := value.(type) {

@@ -41,8 +41,8 @@ func TestFaultyProfileIsLeftOut(t *testing.T) {
 }
 
 func TestWrongSettings(t *testing.T) {
-	_, err := facts.FromValues(helpers.NewValuesFromJSON(`{"gpuDra":{"nodeGroups":[{"name":"gpu"}]}}`))
-	require.ErrorContains(t, err, "nodeGroups[0].drivers")
+	_, err := facts.FromValues(helpers.NewValuesFromJSON(`{"gpuDra":{"nodeGroups":[{"name":5,"drivers":["nvidia"]}]}}`))
+	require.ErrorContains(t, err, "nodeGroups[0].name: found 5, expected")
 }
 
 func TestKnown(t *testing.T) {
