@@ -48,6 +48,28 @@ On Deckhouse it is the module's own by digest, unless the settings name another.
 {{- end -}}
 {{- end -}}
 
+{{- /* Our own image: controller, guard. */ -}}
+{{- define "gpu-dra.ourImage" -}}
+{{- include "gpu-dra.image" (dict "root" . "name" "controller" "override" .gpuDra.settings.controller.image "repository" "ghcr.io/gpu-dra/gpu-dra" "tag" (printf "v%s" .Chart.AppVersion)) -}}
+{{- end -}}
+
+{{- /* A toleration as an item of a list; an empty one tolerates nothing but is valid. Takes the toleration. */ -}}
+{{- define "gpu-dra.toleration" -}}
+- operator: {{ .operator | default "Equal" | quote }}
+{{- with .key }}
+  key: {{ . | quote }}
+{{- end }}
+{{- with .value }}
+  value: {{ . | quote }}
+{{- end }}
+{{- with .effect }}
+  effect: {{ . | quote }}
+{{- end }}
+{{- if not (kindIs "invalid" .tolerationSeconds) }}
+  tolerationSeconds: {{ int64 .tolerationSeconds }}
+{{- end }}
+{{- end -}}
+
 {{- /* Pull secrets of a pod: the module's own where Deckhouse gave its registry a login, then the user's. */ -}}
 {{- define "gpu-dra.imagePullSecrets" -}}
 {{- $secrets := list -}}
@@ -81,5 +103,14 @@ several would change (`|+`), and it leaves Unicode's own line breaks as they are
 {{- else -}}
 |
 {{ indent (int .indent) .text }}
+{{- end -}}
+{{- end -}}
+
+{{- /* A list of names as text for a person, who reads no more than ten. */ -}}
+{{- define "gpu-dra.notesList" -}}
+{{- if gt (len .) 10 -}}
+{{- slice . 0 10 | join ", " }} and {{ sub (len .) 10 }} more
+{{- else -}}
+{{- join ", " . -}}
 {{- end -}}
 {{- end -}}

@@ -35,7 +35,7 @@ fault in it: then the one of the chart stays, as settings.Profiles does in Go.
 
 {{- /*
 Names of the profiles whose DeviceClasses are created, as a YAML list: drivers of groups that are not passive, and drivers that
-only claim templates name. settings.WantedDrivers says the same in Go. A name without a profile is a condition, not a failure.
+only claim templates name. settings.WantedDrivers says the same in Go. Names without a profile were refused before (_checks.tpl).
 */ -}}
 {{- define "gpu-dra.wantedDrivers" -}}
 {{- $listed := dict -}}

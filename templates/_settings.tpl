@@ -3,11 +3,12 @@ What every template works with is found out once a render and kept at $.gpuDra:
 
   settings      what the user wrote, with defaults
   underHooks    whether addon-operator runs our hooks: the key `internal` is there
-  facts         what is known of the cluster
+  facts         what is known of the cluster; facts.nodeGroups is what hooks found out of a group, by its name
   distribution  the distribution's profile
   profiles      driver profiles by name, the user's own over the chart's; chartProfiles without the user's own
   namespace     where namespaced objects go
   registry      Deckhouse's registry and image digests, empty elsewhere
+  driverRuns    which drivers run where, once gpu-dra.loadDriverRuns was asked (drivers/_runs.tpl)
 
 The two loaders below are the only places that look at .Values and .Capabilities (internal/charttest checks that). Every file
 that makes objects begins with an include of gpu-dra.init.
@@ -82,9 +83,13 @@ nobody knows is not there.
   "foreignDeviceClasses" list
   "refusedDrivers" list
   "refusedDeviceClasses" list
+  "nodeGroups" dict
   "verticalPodAutoscaler" ($apis.Has "autoscaling.k8s.io/v1/VerticalPodAutoscaler")
 -}}
 {{- if .ctx.underHooks -}}
+{{- range .root.Values.gpuDra.internal.nodeGroups -}}
+{{- $_ := set $facts.nodeGroups .name . -}}
+{{- end -}}
 {{- $cluster := .root.Values.gpuDra.internal.cluster | default dict -}}
 {{- $_ := set $facts "distribution" ($cluster.distribution | default "Deckhouse") -}}
 {{- $_ := set $facts "foreignDeviceClasses" ($cluster.foreignDeviceClasses | default list) -}}

@@ -104,10 +104,6 @@ type NodeRuntime struct {
 	// ContainerRuntime as the kubelet reports it (`containerd://2.2.0`).
 	// +optional
 	ContainerRuntime string `json:"containerRuntime,omitempty"`
-	// +optional
-	OSImage string `json:"osImage,omitempty"`
-	// +optional
-	KernelVersion string `json:"kernelVersion,omitempty"`
 	// CDI says whether the container runtime can inject CDI devices: True, False, or Unknown when its version says nothing.
 	// +optional
 	CDI metav1.ConditionStatus `json:"cdi,omitempty"`
@@ -145,6 +141,9 @@ type NodeDriver struct {
 	// Pod is the driver's own pod on this node, when gpu-dra deploys it.
 	// +optional
 	Pod *DriverPod `json:"pod,omitempty"`
+	// PodGoneSince is the time the driver's pod was first seen gone while its slices were still there. Kept for a minute.
+	// +optional
+	PodGoneSince *metav1.Time `json:"podGoneSince,omitempty"`
 }
 
 // DriverPod is the state of a driver's kubelet plugin pod.
@@ -155,9 +154,13 @@ type DriverPod struct {
 	Phase corev1.PodPhase `json:"phase,omitempty"`
 	// Ready is the pod's Ready condition.
 	Ready bool `json:"ready"`
-	// Reason is the first waiting or terminated reason of a container that is not running (CrashLoopBackOff).
+	// Reason is the first waiting or terminated reason of a container that is not running (CrashLoopBackOff). That of an init
+	// container begins with `Init:`; `Init:guard` is a pod that its guard holds back.
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// Message is why the guard holds the pod back, at most 256 bytes.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // PluginResource is an extended resource that a device plugin advertises.

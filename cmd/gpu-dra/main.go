@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/internal/cli"
 	"github.com/gpu-dra/gpu-dra/internal/cli/controller"
+	"github.com/gpu-dra/gpu-dra/internal/cli/guard"
 	"github.com/gpu-dra/gpu-dra/internal/cli/render"
 )
 
@@ -22,6 +23,7 @@ var version = "dev"
 // commands are the subcommands, one constructor each.
 var commands = []func() *cobra.Command{
 	controller.New,
+	guard.New,
 	render.New,
 }
 

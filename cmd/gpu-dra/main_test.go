@@ -10,6 +10,7 @@ import (
 )
 
 func TestCommandLine(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
 	for name, c := range map[string]struct {
 		args           []string
 		stdin          string
@@ -21,6 +22,7 @@ func TestCommandLine(t *testing.T) {
 		"unknown command": {args: []string{"rendr"}, code: 2, stderr: `unknown command "rendr"`},
 		"unknown flag":    {args: []string{"render", "--file", "x"}, code: 2, stderr: "unknown flag: --file\nSee gpu-dra render --help.\n"},
 		"missing flag":    {args: []string{"render"}, code: 2, stderr: `"filename" not set`},
+		"guard, no node":  {args: []string{"guard", "--termination-log="}, code: 2, stderr: `--node: found ""`},
 		"bad input":       {args: []string{"render", "-f", "-"}, stdin: "kind: Pod", code: 1, stderr: "standard input, document 1: "},
 		"good input": {args: []string{"render", "-f", "-"}, stdin: "claimTemplates: [{name: gpu, driver: nvidia, namespaces: [a]}]",
 			stdout: "kind: ResourceClaimTemplate\n"},

@@ -53,6 +53,7 @@ func full(name string, cards int32, registered bool) v1alpha1.GPUNode {
 				{Type: condition.Registered, Status: status, Reason: reason, Message: "m", LastTransitionTime: at},
 				{Type: condition.SoleManager, Status: "False", Reason: condition.NodeDevicePlugin, LastTransitionTime: at},
 				{Type: condition.DevicesHealthy, Status: "True", Reason: condition.NodeDevicesHealthy, LastTransitionTime: at},
+				{Type: condition.RuntimeReady, Status: "True", Reason: condition.NodeCDISupported, LastTransitionTime: at},
 			},
 		},
 	}
@@ -130,7 +131,14 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 			n.Status.Passive, n.Status.Terminating = rapid.Bool().Draw(rt, "passive"), rapid.Bool().Draw(rt, "terminating")
 			n.Status.Groups = rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "other"}, {"other"}}).Draw(rt, "groups")
 			n.Status.Drivers[0].Expected = rapid.Bool().Draw(rt, "expected")
-			n.Status.Conditions = n.Status.Conditions[:rapid.IntRange(0, 3).Draw(rt, "conditions")]
+			n.Status.Conditions[0].Reason = rapid.SampledFrom([]string{condition.NodeDriverLost, condition.NodeNoDriverPod}).Draw(rt, "why")
+			n.Status.Conditions[3] = rapid.SampledFrom([]metav1.Condition{
+				n.Status.Conditions[3],
+				{Type: condition.RuntimeReady, Status: "Unknown", Reason: condition.NodeCDIOffByDefault},
+				{Type: condition.RuntimeReady, Status: "Unknown", Reason: condition.NodeRuntimeUnknown},
+				{Type: condition.RuntimeReady, Status: "False", Reason: condition.NodeCDIUnsupported},
+			}).Draw(rt, "runtime")
+			n.Status.Conditions = n.Status.Conditions[:rapid.IntRange(0, 4).Draw(rt, "conditions")]
 			n.Status.Devices = n.Status.Devices[:rapid.IntRange(0, 2).Draw(rt, "devices")]
 			nodes = append(nodes, n)
 			snapshots = append(snapshots, filtered(rt, nodeFilter, toJSON(rt, n)))
@@ -142,9 +150,11 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 		}
 		in.Nodes = nodes
 		want := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)
+		wantOff := nodegroup.CDIOff(in, false, now)
 		// In any order, and twice, as the SDK does when a run has two binding contexts.
 		twice := rapid.Permutation(append(snapshots, snapshots...)).Draw(rt, "order")
 		in.Nodes = nodesByGroup(twice)["gpu"]
 		require.Equal(rt, toJSON(rt, want), toJSON(rt, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)))
+		require.Equal(rt, wantOff, nodegroup.CDIOff(in, false, now))
 	})
 }

@@ -78,7 +78,7 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			// The values outlive an object that somebody deleted, and stand in for one that could not be read.
 			have.status.DevicesPerNode = known[g.Name].DevicesPerNode
 		}
-		status := nodegroup.Compute(have.status, nodegroup.Input{
+		in := nodegroup.Input{
 			Group:        g,
 			Platform:     cluster.platforms[g.Name],
 			Nodes:        nodes[g.Name],
@@ -86,12 +86,16 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			SettingsHash: s.Hash,
 			Distribution: s.Distribution,
 			Profiles:     s.Profiles,
-		}, h.now())
-		entries = append(entries, entry(s, g, cluster.platforms[g.Name], status, known[g.Name]))
+		}
+		now := h.now()
+		status := nodegroup.Compute(have.status, in, now)
+		e := entry(s, g, in.Platform, status, known[g.Name])
+		e.CDIOff = nodegroup.CDIOff(in, known[g.Name].CDIOff, now)
+		entries = append(entries, e)
 		if cluster.groups == nil {
 			continue
 		}
-		if err := write(input.PatchCollector, g.Name, have.raw, cluster.platforms[g.Name], status); err != nil {
+		if err := write(input.PatchCollector, g.Name, have.raw, in.Platform, status); err != nil {
 			return fmt.Errorf("nodegroups: %w", err)
 		}
 	}

@@ -112,6 +112,43 @@ func TestControllerStale(t *testing.T) {
 	require.Zero(t, w.entries()[0].DevicesPerNode, "now it is certain")
 }
 
+// A node whose container runtime has CDI off by default has its group prepared, until the last one was upgraded or left: not
+// while nobody can tell, because the nodes' runtime may restart for it.
+func TestCDIOff(t *testing.T) {
+	off := func(name string) *v1alpha1.GPUNode {
+		n := node(name, 8, true)
+		n.Status.Conditions[3] = metav1.Condition{Type: condition.RuntimeReady, Status: "Unknown", Reason: condition.NodeCDIOffByDefault}
+		return n
+	}
+	w := newWorld(t, "nodeGroups: [{name: gpu, drivers: [nvidia]}, {name: more, drivers: [nvidia]}]")
+	w.put(nodeGroup("gpu", "u1", nil), nodeGroup("more", "u2", nil), node("a", 8, true), w.stack())
+	w.run()
+	require.NotContains(t, w.ValuesGet(values.PathNodeGroups).Raw, "cdiOff", "left out when false")
+	require.Equal(t, condition.GroupCDISupported, w.condition("gpu", condition.RuntimeReady).Reason)
+
+	w.put(off("b"), off("c"))
+	w.run()
+	require.True(t, w.entries()[0].CDIOff)
+	require.False(t, w.entries()[1].CDIOff, "of that group only")
+	require.Equal(t, condition.GroupCDIOffByDefault, w.condition("gpu", condition.RuntimeReady).Reason)
+	w.runQuietly()
+
+	w.put(node("b", 8, true))
+	w.run()
+	require.True(t, w.entries()[0].CDIOff, "one is left")
+
+	w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
+	w.drop("GPUNode", "c")
+	w.run()
+	require.True(t, w.entries()[0].CDIOff, "nobody can tell where the node went")
+	w.drop("GPUStack", "main")
+	w.run()
+	require.True(t, w.entries()[0].CDIOff)
+	w.put(w.stack())
+	w.run()
+	require.False(t, w.entries()[0].CDIOff, "now it is certain")
+}
+
 func TestSettingsHashMismatch(t *testing.T) {
 	w := newWorld(t, oneGroup)
 	w.put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.stack(func(s *v1alpha1.GPUStackStatus) { s.SettingsHash = "others" }))

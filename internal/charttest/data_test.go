@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
@@ -69,8 +70,8 @@ func cut(s string, n int) string {
 
 // Hooks and the controller must agree on the hash of the settings, or no group would ever be Ready.
 func TestControllerHasTheHashOfTheHooks(t *testing.T) {
-	for _, name := range []string{"deckhouse", "rosa", "vanilla"} {
-		v := settingsFile(t, name)
+	for _, name := range distributions {
+		v := example(t, name)
 		if name == "vanilla" {
 			for _, g := range v["nodeGroups"].([]any) {
 				g.(map[string]any)["memoryReservation"] = map[string]any{"overhead": 1.25, "minDevices": 1000}
@@ -92,6 +93,22 @@ func TestControllerHasTheHashOfTheHooks(t *testing.T) {
 		set, problems := config.Profiles()
 		require.Empty(t, problems)
 		require.Empty(t, settings.Problems(config.Settings, set, config.Distribution))
+	}
+}
+
+// The controller works with the profiles that the chart renders, not with those that its own binary may carry.
+func TestControllerHasTheProfiles(t *testing.T) {
+	builtin, err := profile.Builtin()
+	require.NoError(t, err)
+	config, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](objects(t, Options{}), "controller-config").Data["config.yaml"]))
+	require.NoError(t, err)
+	require.Len(t, config.Drivers, len(builtin))
+	for _, d := range builtin {
+		want, err := json.Marshal(d)
+		require.NoError(t, err)
+		got, err := json.Marshal(config.Drivers[d.Name])
+		require.NoError(t, err)
+		require.JSONEq(t, string(want), string(got), d.Name)
 	}
 }
 

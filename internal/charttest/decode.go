@@ -3,6 +3,7 @@ package charttest
 import (
 	"fmt"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -18,17 +19,21 @@ import (
 )
 
 // untyped kinds have no Go types here; their fields are not checked.
-var untyped = map[string]bool{"autoscaling.k8s.io/v1, Kind=VerticalPodAutoscaler": true}
+var untyped = map[string]bool{
+	"autoscaling.k8s.io/v1, Kind=VerticalPodAutoscaler":  true,
+	"deckhouse.io/v1alpha1, Kind=NodeGroupConfiguration": true,
+}
 
 // clusterScoped kinds that the chart makes.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "ClusterRole": true, "ClusterRoleBinding": true, "DeviceClass": true, "GPUClaimTemplate": true,
+	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "NodeGroupConfiguration": true,
 }
 
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, resourcev1.AddToScheme, v1alpha1.AddToScheme,
+		admissionv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, resourcev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			panic(err)

@@ -2,6 +2,7 @@ package charttest
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"sort"
 	"strings"
@@ -18,13 +19,13 @@ import (
 const (
 	byChart      = "chart"
 	byController = "controller and hooks"
+	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
+	byChecks = "checks of the chart"
 	// Not built yet: the interface is there, and nothing reads the setting.
-	laterDrivers    = "later: driver DaemonSets"
 	laterMemory     = "later: memory reservation"
 	laterExporter   = "later: exporter"
 	laterMonitoring = "later: monitoring"
 	laterWebhook    = "later: admission webhook"
-	laterGates      = "later: plan of feature gates by version"
 )
 
 // readers by the beginning of a path; the longest that fits holds.
@@ -32,27 +33,31 @@ var readers = map[string]string{
 	"distribution":                                   byChart,
 	"imageRegistry":                                  byChart,
 	"imagePullSecrets":                               byChart,
-	"nodeGroups":                                     byController,
-	"nodeGroups[].drivers":                           byChart,
-	"nodeGroups[].passive":                           byChart,
-	"nodeGroups[].passthrough":                       laterDrivers,
-	"nodeGroups[].driverOverrides":                   laterDrivers,
-	"nodeGroups[].driverOverrides.*.featureGates":    byController,
+	"nodeGroups":                                     byChart,
+	"nodeGroups[].expectedDevices":                   byController,
 	"nodeGroups[].memoryReservation":                 laterMemory,
-	"drivers":                                        laterDrivers,
-	"drivers.*.featureGates":                         byController,
+	"drivers":                                        byChart,
 	"customDrivers":                                  byController,
 	"customDrivers[].name":                           byChart,
+	"customDrivers[].driverName":                     byChart,
+	"customDrivers[].otherDrivers":                   byChart,
 	"customDrivers[].classes[].name":                 byChart,
 	"customDrivers[].classes[].expression":           byChart,
 	"customDrivers[].classes[].extendedResourceName": byChart,
+	"customDrivers[].pluginResources":                byChart,
 	"customDrivers[].managers[].api":                 byChart,
-	"cluster.featureGates":                           byChart,
-	"cluster.kubernetesVersion":                      laterGates,
+	"customDrivers[].managers[].nodeLabel":           byChart,
+	"customDrivers[].managers[].nodeLabelValues":     byChart,
+	"customDrivers[].gates":                          byChart,
+	"customDrivers[].gates[].since":                  byChecks,
+	"customDrivers[].gates[].excludes":               byChecks,
+	"customDrivers[].gates[].requires":               byChecks,
+	"customDrivers[].plugin":                         byChart,
+	"customDrivers[].plugin.kubeletRoot":             byChecks,
+	"cluster":                                        byChart,
 	"deviceClasses":                                  byChart,
 	"deviceClasses.create":                           byController, // and by the chart, as TestDeviceClasses shows: Auto and Always differ under hooks only.
 	"deviceClasses.extendedResources":                byController, // and by the chart, as above.
-	"deviceClasses.extra[].driver":                   byController, // and by the chart under hooks, where each driver has a fact of its own.
 	"claimTemplates":                                 byChart,
 	"memoryReservation":                              laterMemory,
 	"kubernetesFeatureGates":                         byController,
@@ -74,7 +79,7 @@ func readerOf(path string) (prefix, reader string) {
 }
 
 // notRead is what a description says of a setting, or of the block it stands in, that nothing reads yet.
-var notRead = regexp.MustCompile("Not read yet in this version|Of this only `featureGates` is read in this version")
+var notRead = regexp.MustCompile("Not read yet in this version")
 
 // leafPaths are the settings that hold no others, `[]` for list items and `*` for map values, each with whether its
 // description, or that of a block it stands in, tells the user that nothing reads it.
@@ -109,9 +114,7 @@ func TestEverySettingHasItsReader(t *testing.T) {
 		require.NotEmpty(t, reader, "%s: say in readers who reads it", path)
 		used[prefix] = true
 		later := strings.HasPrefix(reader, "later")
-		if later || !strings.Contains(path, ".featureGates") {
-			require.Equal(t, later, told, "%s: the description says whether the setting is read yet", path)
-		}
+		require.Equal(t, later, told, "%s: the description says whether the setting is read yet", path)
 		if later {
 			unread = append(unread, fmt.Sprintf("%-60s %s", path, reader))
 		}
@@ -123,14 +126,14 @@ func TestEverySettingHasItsReader(t *testing.T) {
 	t.Logf("declared, read by nobody yet:\n%s", strings.Join(unread, "\n"))
 }
 
-// Leaving out any setting that the chart reads changes an object, the controller's file aside, or is refused.
+// Leaving out any setting that the chart reads changes an object (the controller's file aside) or the notes, or is refused.
 func TestSettingsOfTheChartHaveAnEffect(t *testing.T) {
 	chart, err := Load()
 	require.NoError(t, err)
-	tree := settingsFile(t, "effects")
+	tree := settingsFile(t, filepath.Join("testdata", "effects.yaml"))
 	render := func() (string, error) {
-		documents, _, err := Render(chart, Options{Values: tree})
-		var out []string
+		documents, notes, err := Render(chart, Options{Values: tree, KubeVersion: "v1.37.2"})
+		out := []string{notes}
 		for _, d := range documents {
 			if !strings.Contains(d, "kind: ConfigMap") {
 				out = append(out, checksum.ReplaceAllString(d, ""))
@@ -140,39 +143,51 @@ func TestSettingsOfTheChartHaveAnEffect(t *testing.T) {
 	}
 	full, err := render()
 	require.NoError(t, err)
+	schema := schematest.Structural(t, openapi.ConfigValues)
 	seen := map[string]bool{}
-	var walk func(value any, path string)
-	walk = func(value any, path string) {
+	var walk func(value any, node *structuralschema.Structural, path string)
+	walk = func(value any, node *structuralschema.Structural, path string) {
 		switch v := value.(type) {
 		case map[string]any:
 			for k, x := range v {
-				at := strings.TrimPrefix(path+"."+k, ".")
-				if path == "deviceClasses.classes" {
-					at = path + ".*"
-				}
-				walk(x, at)
+				next, at := below(node, k, path)
+				walk(x, next, at)
 				seen[at] = true
 				if _, reader := readerOf(at); reader != byChart {
 					continue
 				}
 				delete(v, k)
 				if without, err := render(); err == nil && without == full {
-					t.Errorf("%s: without it every object is the same", at)
+					t.Errorf("%s: without %s every object is the same", at, k)
 				}
 				v[k] = x
 			}
 		case []any:
 			for _, x := range v {
-				walk(x, path+"[]")
+				walk(x, node.Items, path+"[]")
 			}
 		}
 	}
-	walk(tree, "")
+	walk(tree, schema, "")
 	leaves := map[string]bool{}
-	leafPaths(schematest.Structural(t, openapi.ConfigValues), "", leaves)
+	leafPaths(schema, "", leaves)
 	for path := range leaves {
 		if _, reader := readerOf(path); reader == byChart {
 			require.True(t, seen[path], "testdata/effects.yaml lacks %s", path)
 		}
 	}
+}
+
+// below is the schema of a key and its path, as leafPaths writes it.
+func below(node *structuralschema.Structural, key, path string) (*structuralschema.Structural, string) {
+	if node == nil {
+		return nil, path + "." + key
+	}
+	if p, ok := node.Properties[key]; ok {
+		return &p, strings.TrimPrefix(path+"."+key, ".")
+	}
+	if values := node.AdditionalProperties; values != nil && values.Structural != nil && len(values.Structural.Properties) > 0 {
+		return values.Structural, path + ".*"
+	}
+	return nil, path + "." + key
 }

@@ -95,7 +95,7 @@ func TestRequirementsAgree(t *testing.T) {
 
 // `helm lint` finds nothing worse than a missing icon.
 func TestHelmLint(t *testing.T) {
-	linter := lint.AllWithKubeVersion(Root(), settingsFile(t, "vanilla"), "gpu-dra-system", &chartutil.KubeVersion{Version: "v1.34.4", Major: "1", Minor: "34"})
+	linter := lint.AllWithKubeVersion(Root(), example(t, "vanilla"), "gpu-dra-system", &chartutil.KubeVersion{Version: "v1.34.4", Major: "1", Minor: "34"})
 	for _, m := range linter.Messages {
 		require.Less(t, m.Severity, support.WarningSev, m.Error())
 	}

@@ -11,26 +11,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
-	"sigs.k8s.io/yaml"
+	"helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// builtIn are the profiles that the chart carries, as they stand in the controller's file.
+var builtIn = regexp.MustCompile(`(?m)^    drivers:\n(      .*\n)+`)
+
 var checksum = regexp.MustCompile(`checksum/config: "[0-9a-f]{64}"`)
 
 // versions of Kubernetes that the chart supports.
 var versions = []string{"v1.34.4", "v1.35.4", "v1.36.3", "v1.37.2"}
 
-// settingsFile reads settings of the golden renders.
-func settingsFile(t testing.TB, name string) map[string]any {
+// distributions that examples/values has settings for.
+var distributions = []string{"deckhouse", "rosa", "vanilla"}
+
+// example reads the settings that docs show for a distribution.
+func example(t testing.TB, name string) map[string]any {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	return settingsFile(t, filepath.Join(Root(), "examples", "values", name+".yaml"))
+}
+
+func settingsFile(t testing.TB, path string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	out := map[string]any{}
-	require.NoError(t, yaml.Unmarshal(data, &out))
-	return out
+	return parse(t, string(data))
 }
 
 // underHooks makes addon-operator's values of settings and what the hooks wrote.
@@ -53,9 +63,20 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		KubernetesVersion:    version,
 		ResourceAPIs:         []string{"v1"},
 		ForeignDeviceClasses: []string{"mig.nvidia.com"},
-		ExtendedResources:    map[string]bool{"nvidia": gatesOn},
+		ExtendedResources:    map[string]bool{"acme": gatesOn, "nvidia": gatesOn},
 	}
-	v := underHooks(t, settingsFile(t, "deckhouse"), values.Internal{Cluster: cluster})
+	groups := []values.NodeGroup{
+		{
+			Name: "gpu-a100", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu-a100"},
+			Tolerations:    []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "gpu", Effect: corev1.TaintEffectNoExecute}},
+			KubeletRootDir: "/data/kubelet", Drivers: []string{"nvidia"}, DevicesPerNode: 8,
+		},
+		{
+			Name: "npu", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "npu"},
+			KubeletRootDir: "/var/lib/kubelet", Drivers: []string{"acme"}, CDIOff: true,
+		},
+	}
+	v := underHooks(t, example(t, "deckhouse"), values.Internal{Cluster: cluster, NodeGroups: groups})
 	v["gpuDra"].(map[string]any)["registry"] = map[string]any{"base": "registry.deckhouse.example/modules", "dockercfg": "e30=", "scheme": "https"}
 	v["global"] = map[string]any{"modulesImages": map[string]any{"digests": map[string]any{"gpuDra": map[string]any{
 		"controller": "sha256:" + strings.Repeat("0123456789abcdef", 4)}}}}
@@ -69,58 +90,83 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 // plain is a Helm install whose user says which gates are on.
 func plain(t testing.TB, name, version string, gatesOn bool) Options {
 	t.Helper()
-	v := settingsFile(t, name)
+	v := example(t, name)
 	if gatesOn {
 		v["cluster"] = map[string]any{"kubernetesVersion": version, "featureGates": map[string]any{"DRAExtendedResource": true}}
 	}
 	return Options{Values: v, KubeVersion: version}
 }
 
-// A version has a golden file of its own only where its render differs from the first version's.
+// exampleOf is the render of a distribution's example.
+func exampleOf(t testing.TB, distribution, version string, gatesOn bool) Options {
+	t.Helper()
+	if distribution == "deckhouse" {
+		return deckhouse(t, version, gatesOn)
+	}
+	return plain(t, distribution, version, gatesOn)
+}
+
+// A version has a golden file of its own only where its render differs from that of the version before.
 func TestGolden(t *testing.T) {
 	chart, err := Load()
 	require.NoError(t, err)
-	for _, distribution := range []string{"deckhouse", "rosa", "vanilla"} {
+	known := map[string]bool{}
+	for _, distribution := range distributions {
 		for gates, on := range map[string]bool{"default": false, "on": true} {
 			name := distribution + "-gates-" + gates
 			t.Run(name, func(t *testing.T) {
-				first := ""
-				for _, version := range versions {
-					o := plain(t, distribution, version, on)
-					if distribution == "deckhouse" {
-						o = deckhouse(t, version, on)
-					}
-					documents, notes, err := Render(chart, o)
-					require.NoError(t, err)
-					again, _, err := Render(chart, o)
-					require.NoError(t, err)
-					require.Equal(t, documents, again, "the same twice")
-					_, err = Decode(documents)
-					require.NoError(t, err)
-					got := strings.Join(documents, "---\n") + "---\n# NOTES.txt\n" + comment(notes)
-					// The version stands in the settings that the user wrote.
-					got = strings.ReplaceAll(got, version, "VERSION")
-					// The digest of the configuration follows from the configuration, which stands in the file too.
-					got = checksum.ReplaceAllString(got, "checksum/config: CHECKSUM")
-					if version == versions[0] {
-						first = got
-						golden(t, name, got)
+				before := ""
+				for i, version := range versions {
+					got := goldenText(t, chart, exampleOf(t, distribution, version, on), version)
+					if got == before {
 						continue
 					}
-					own := filepath.Join("testdata", "golden", name+"-"+version+".yaml")
-					if got == first {
-						require.NoFileExists(t, own, "it differs from the first version no more")
-						continue
+					file := name
+					if i > 0 {
+						file = name + "-" + version
 					}
-					golden(t, name+"-"+version, got)
+					known[file+".yaml"] = true
+					golden(t, file, got)
+					before = got
 				}
 			})
 		}
 	}
+	t.Run("and no other file", func(t *testing.T) {
+		files, err := os.ReadDir(filepath.Join("testdata", "golden"))
+		require.NoError(t, err)
+		for _, f := range files {
+			if *update && !known[f.Name()] {
+				require.NoError(t, os.Remove(filepath.Join("testdata", "golden", f.Name())))
+				continue
+			}
+			require.True(t, known[f.Name()], "testdata/golden/%s: its render does not differ from that of the version before; run `make golden-update`", f.Name())
+		}
+	})
+}
+
+// goldenText is a render as it stands in a golden file.
+func goldenText(t *testing.T, c *chart.Chart, o Options, version string) string {
+	t.Helper()
+	documents, notes, err := Render(c, o)
+	require.NoError(t, err)
+	again, _, err := Render(c, o)
+	require.NoError(t, err)
+	require.Equal(t, documents, again, "the same twice")
+	_, err = Decode(documents)
+	require.NoError(t, err)
+	got := strings.Join(documents, "---\n") + "---\n# NOTES.txt\n" + comment(notes)
+	// The version stands in the settings that the user wrote.
+	got = strings.ReplaceAll(got, version, "VERSION")
+	// They stand in profiles/drivers; TestControllerHasTheProfiles compares the two.
+	require.Len(t, builtIn.FindAllString(got, -1), 1)
+	got = builtIn.ReplaceAllString(got, "    drivers: PROFILES\n")
+	// The digest of the configuration follows from the configuration, which stands in the file too.
+	return checksum.ReplaceAllString(got, "checksum/config: CHECKSUM")
 }
 
 func comment(s string) string {
-	return "# " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n# ") + "\n"
+	return strings.ReplaceAll("# "+strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n# ")+"\n", "# \n", "#\n")
 }
 
 func golden(t *testing.T, name, got string) {
@@ -132,8 +178,8 @@ func golden(t *testing.T, name, got string) {
 		return
 	}
 	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run `go test ./internal/charttest -update`")
+	require.NoError(t, err, "run `make golden-update`")
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s: run `go test ./internal/charttest -update` if this is meant (- golden, + rendered):\n%s", path, diff)
+		t.Errorf("%s: run `make golden-update` if this is meant (- golden, + rendered):\n%s", path, diff)
 	}
 }

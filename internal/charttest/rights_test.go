@@ -1,12 +1,18 @@
 package charttest
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
 // readOnly verbs.
@@ -28,43 +34,200 @@ var writes = map[string][]string{
 	"deckhouse.io/moduleconfigs":                    {"create", "update", "patch", "delete"},
 }
 
+// driverWrites are what kubelet plugins may do besides reading, in the whole cluster.
+var driverWrites = map[string][]string{
+	"resource.k8s.io/resourceslices":        {"create", "update", "patch", "delete"},
+	"resource.k8s.io/resourceclaims/status": {"update", "patch"},
+	"resource.k8s.io/resourceclaims/driver": {"associated-node:update", "associated-node:patch"},
+	// One makes its own classes at run time.
+	"resource.k8s.io/deviceclasses": {"create", "update", "patch", "delete"},
+	// One taints devices that are not well.
+	"resource.k8s.io/devicetaintrules": {"create"},
+	// One labels its node with the fabric that it is in.
+	"/nodes": {"update", "patch"},
+}
+
+// namespaceWrites are what the chart's components may do in their own namespace.
+var namespaceWrites = map[string][]string{
+	"coordination.k8s.io/leases": {"create", "update"},
+	"/events":                    {"create", "patch"},
+	"events.k8s.io/events":       {"create", "patch"},
+	// A sharing daemon is a Deployment that the plugin makes for a claim.
+	"apps/deployments": {"create", "update", "patch", "delete"},
+}
+
+// everything runs each built-in driver with all that its profile can have: every gate, compute domains, passthrough.
+func everything(t testing.TB) Options {
+	t.Helper()
+	builtin, err := profile.Builtin()
+	require.NoError(t, err)
+	groups, drivers := []any{}, map[string]any{}
+	for _, d := range builtin {
+		// One group a gate: some exclude each other.
+		for i, gate := range append([]profile.Gate{{}}, d.Gates...) {
+			gates := map[string]any{}
+			switchOn(d, gate, gates)
+			groups = append(groups, map[string]any{
+				"name": d.Name + "-" + string(rune('a'+i)), "drivers": []any{d.Name}, "nodeSelector": map[string]any{"a": "b"},
+				"driverOverrides": map[string]any{d.Name: map[string]any{"featureGates": gates}},
+			})
+		}
+		drivers[d.Name] = map[string]any{"computeDomains": true}
+	}
+	return Options{Values: map[string]any{"nodeGroups": groups, "drivers": drivers}, KubeVersion: versions[len(versions)-1]}
+}
+
+// switchOn puts a gate on with all that it requires, and off what it excludes.
+func switchOn(d profile.Driver, gate profile.Gate, gates map[string]any) {
+	if gate.Name == "" {
+		return
+	}
+	gates[gate.Name] = true
+	for _, other := range d.Gates {
+		if slices.Contains(gate.Requires, other.Name) {
+			switchOn(d, other, gates)
+		}
+		if other.Default && (slices.Contains(gate.Excludes, other.Name) || slices.Contains(other.Excludes, gate.Name)) {
+			gates[other.Name] = false
+		}
+	}
+}
+
+// profilesOf are the driver profiles that a render works with.
+func profilesOf(t testing.TB, o Options) *profile.Set {
+	t.Helper()
+	in := o.Values
+	if under, ok := in["gpuDra"].(map[string]any); ok {
+		in = under
+	}
+	raw, err := json.Marshal(in)
+	require.NoError(t, err)
+	s, err := settings.FromValues(raw)
+	require.NoError(t, err)
+	set, problems := settings.Profiles(s)
+	require.Empty(t, problems)
+	return set
+}
+
+// rendered are the renders whose rights are looked at.
+func rendered(t testing.TB) []Options {
+	out := []Options{everything(t)}
+	for _, name := range distributions {
+		out = append(out, exampleOf(t, name, "v1.34.4", true), exampleOf(t, name, "v1.37.2", true))
+	}
+	return out
+}
+
 func TestRightsAreNoWiderThanNeeded(t *testing.T) {
-	for _, o := range []Options{plain(t, "rosa", "v1.34.4", true), deckhouse(t, "v1.37.2", true)} {
+	for _, o := range rendered(t) {
 		for _, object := range objects(t, o) {
 			switch r := object.(type) {
 			case *rbacv1.ClusterRole:
+				allowed := writes
+				if strings.HasPrefix(r.Labels["app.kubernetes.io/component"], "driver-") {
+					allowed = driverWrites
+				}
 				for _, rule := range r.Rules {
-					check(t, rule, writes)
+					check(t, r.Name, rule, allowed)
 				}
 			case *rbacv1.Role:
 				for _, rule := range r.Rules {
-					check(t, rule, map[string][]string{
-						"coordination.k8s.io/leases": {"create", "update"},
-						"/events":                    {"create", "patch"},
-						"events.k8s.io/events":       {"create", "patch"},
-					})
+					check(t, r.Name, rule, namespaceWrites)
 				}
 			}
 		}
 	}
 }
 
-func check(t *testing.T, rule rbacv1.PolicyRule, allowed map[string][]string) {
+func check(t *testing.T, role string, rule rbacv1.PolicyRule, allowed map[string][]string) {
 	t.Helper()
 	require.Empty(t, rule.NonResourceURLs)
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
-			require.NotEqual(t, "*", group)
-			require.NotContains(t, resource, "*")
+			require.NotContains(t, group, "*", role)
+			require.NotContains(t, resource, "*", role)
 			for _, verb := range rule.Verbs {
+				require.NotContains(t, verb, "*", role)
 				if !readOnly[verb] {
-					require.Contains(t, allowed[group+"/"+resource], verb, "%s of %s/%s", verb, group, resource)
+					require.Contains(t, allowed[group+"/"+resource], verb, "%s: %s of %s/%s", role, verb, group, resource)
 				}
 			}
 			// Nobody here has business with the contents of Secrets.
-			require.NotEqual(t, "secrets", resource)
+			require.NotEqual(t, "secrets", resource, role)
 		}
 	}
+}
+
+// A driver's pod has what its profile asks for, and the chart adds nothing to that.
+func TestDriversHaveWhatTheirProfilesSay(t *testing.T) {
+	for _, o := range rendered(t) {
+		profiles := profilesOf(t, o)
+		seen := 0
+		for _, object := range objects(t, o) {
+			d, ok := object.(*appsv1.DaemonSet)
+			if !ok {
+				continue
+			}
+			seen++
+			p, known := profiles.ByName(d.Labels["gpu-dra.deckhouse.io/driver"])
+			require.True(t, known, d.Name)
+			checkPod(t, d.Name, d.Spec.Template.Spec, p.Plugin)
+		}
+		require.NotZero(t, seen)
+	}
+}
+
+func checkPod(t *testing.T, name string, pod corev1.PodSpec, plugin *profile.Plugin) {
+	t.Helper()
+	require.False(t, pod.HostNetwork || pod.HostPID || pod.HostIPC, name)
+	containers := map[string]profile.Container{}
+	paths := map[string]bool{}
+	for _, c := range plugin.Containers {
+		containers[c.Name] = c
+		for _, m := range c.Mounts {
+			paths[m.HostPath] = true
+		}
+	}
+	for _, c := range pod.Containers {
+		p, known := containers[c.Name]
+		require.True(t, known, "%s: %s", name, c.Name)
+		s := c.SecurityContext
+		require.Equal(t, p.Privileged != "", s.Privileged != nil && *s.Privileged, "%s: %s", name, c.Name)
+		require.Equal(t, p.WritableRoot == "", *s.ReadOnlyRootFilesystem, "%s: %s", name, c.Name)
+		if p.Privileged == "" {
+			require.False(t, *s.AllowPrivilegeEscalation, "%s: %s", name, c.Name)
+			require.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, s.SeccompProfile.Type, "%s: %s", name, c.Name)
+			require.Equal(t, []corev1.Capability{"ALL"}, s.Capabilities.Drop, "%s: %s", name, c.Name)
+			require.Len(t, s.Capabilities.Add, len(p.Capabilities), "%s: %s", name, c.Name)
+		}
+		require.LessOrEqual(t, len(c.VolumeMounts), len(p.Mounts), "%s: %s", name, c.Name)
+	}
+	require.Len(t, pod.InitContainers, 1, name)
+	restricted(t, pod.InitContainers[0])
+	require.True(t, *pod.InitContainers[0].SecurityContext.RunAsNonRoot)
+	for _, m := range pod.InitContainers[0].VolumeMounts {
+		require.True(t, m.ReadOnly, "%s: the guard only looks", name)
+	}
+	for _, w := range plugin.WaitFor {
+		paths[w.HostPath] = true
+	}
+	for _, v := range pod.Volumes {
+		require.NotNil(t, v.HostPath, "%s: %s", name, v.Name)
+		require.True(t, matches(paths, v.HostPath.Path), "%s mounts %s, which its profile does not", name, v.HostPath.Path)
+	}
+}
+
+// matches tells whether a path of the host is one of the profile's, whose first part may be a token.
+func matches(paths map[string]bool, path string) bool {
+	for p := range paths {
+		if p == path {
+			return true
+		}
+		if _, rest, ok := strings.Cut(p, "}"); ok && strings.HasPrefix(p, "{") && strings.HasSuffix(path, rest) {
+			return true
+		}
+	}
+	return false
 }
 
 // The controller fits the Pod Security level restricted.
@@ -77,13 +240,20 @@ func TestControllerIsRestricted(t *testing.T) {
 		require.NotNil(t, v.ConfigMap, "%s: only the settings are mounted", v.Name)
 	}
 	for _, c := range pod.Containers {
-		s := c.SecurityContext
-		require.False(t, *s.AllowPrivilegeEscalation)
-		require.True(t, *s.ReadOnlyRootFilesystem)
-		require.Equal(t, []corev1.Capability{"ALL"}, s.Capabilities.Drop)
-		require.Empty(t, s.Capabilities.Add)
-		for _, p := range c.Ports {
-			require.Greater(t, p.ContainerPort, int32(1024))
-		}
+		restricted(t, c)
+	}
+}
+
+// restricted is a container without rights on its host.
+func restricted(t *testing.T, c corev1.Container) {
+	t.Helper()
+	s := c.SecurityContext
+	require.False(t, *s.AllowPrivilegeEscalation)
+	require.True(t, *s.ReadOnlyRootFilesystem)
+	require.Nil(t, s.Privileged)
+	require.Equal(t, []corev1.Capability{"ALL"}, s.Capabilities.Drop)
+	require.Empty(t, s.Capabilities.Add)
+	for _, p := range c.Ports {
+		require.Greater(t, p.ContainerPort, int32(1024))
 	}
 }

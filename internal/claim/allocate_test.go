@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/utils/ptr"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
@@ -154,6 +155,42 @@ func TestSmallestOfPossiblePartitions(t *testing.T) {
 
 func counter(slices string) map[string]resourcev1.Counter {
 	return map[string]resourcev1.Counter{"memory-slices": {Value: resource.MustParse(slices)}}
+}
+
+// A claim template says nothing of how much of a device a claim takes. Of a device that may be given to several, it takes what
+// the driver has as the default for each capacity, and all of a capacity without one: drivers that are known have the whole
+// card there, so it is given out once. With a smaller default several claims have the card.
+func TestDeviceForSeveralClaims(t *testing.T) {
+	shared := func(name, takes string) resourcev1.Device {
+		d := device(name, "gpu", withMemory("32Gi"), withCapacity("cores", "100"))
+		d.AllowMultipleAllocations = ptr.To(true)
+		if takes != "" {
+			d.Capacity["memory"] = resourcev1.DeviceCapacity{Value: resource.MustParse("32Gi"),
+				RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: quantity(takes), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: quantity("1Gi")}}}
+			delete(d.Capacity, "cores")
+		}
+		return d
+	}
+	two := v1alpha1.GPUClaimTemplateSpec{Driver: "nvidia", Count: 2, MinMemory: quantity("16Gi")}
+	for name, c := range map[string]struct {
+		takes string
+		gives [][]string
+	}{
+		"no default":          {gives: [][]string{{"a", "b"}, nil}},
+		"all of it":           {takes: "32Gi", gives: [][]string{{"a", "b"}, nil}},
+		"a part of it":        {takes: "16Gi", gives: [][]string{{"a", "b"}, {"a", "b"}, nil}},
+		"as much as three of": {takes: "10Gi", gives: [][]string{{"a", "b"}, {"a", "b"}, {"a", "b"}, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for minor, want := range map[string][][]string{"1.37": c.gives, "1.34": {{"a", "b"}, nil}} {
+				v := vendor{Devices: []resourcev1.Device{shared("a", c.takes), shared("b", c.takes)}}
+				n := nodeWith(t, driver(t, "nvidia"), clusters[minor], v.slice("gpu.nvidia.com"))
+				for _, devices := range want {
+					assert.Equal(t, devices, n.gets(two), minor)
+				}
+			}
+		})
+	}
 }
 
 // The guard is there for a reason: without it one device that lacks the key stops the pod on every node.

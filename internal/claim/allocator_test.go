@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 
@@ -24,45 +23,76 @@ const nodeName = "node-1"
 
 // node is one node with its devices and the scheduler's own allocator over them.
 type node struct {
-	t      *testing.T
-	driver *profile.Driver
-	slices []*resourcev1.ResourceSlice
-	taken  sets.Set[structured.DeviceID]
+	t        *testing.T
+	name     string
+	driver   *profile.Driver
+	features structured.Features
+	slices   []*resourcev1.ResourceSlice
+	state    structured.AllocatedState
+	claims   int
 }
 
 func newNode(t *testing.T, driverName string, devices ...resourcev1.Device) *node {
 	d := driver(t, driverName)
-	return &node{t: t, driver: d, taken: sets.New[structured.DeviceID](), slices: []*resourcev1.ResourceSlice{{
+	return nodeWith(t, d, structured.Features{PrioritizedList: true, PartitionableDevices: true}, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: nodeName + "-" + d.DriverName},
 		Spec: resourcev1.ResourceSliceSpec{
 			Driver: d.DriverName, NodeName: ptr.To(nodeName), Devices: devices,
 			Pool: resourcev1.ResourcePool{Name: nodeName, ResourceSliceCount: 1, Generation: 1},
 		},
-	}}}
+	})
+}
+
+// nodeWith is a node in a cluster that has some features: its API server keeps of the slices what it knows.
+func nodeWith(t *testing.T, d *profile.Driver, features structured.Features, slices ...*resourcev1.ResourceSlice) *node {
+	return &node{t: t, name: nodeName, driver: d, features: features, slices: served(features, slices), state: structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}}
 }
 
 // allocate gives devices to one claim made from what spec means. An empty result: no device satisfies. An error is one
 // that would stop the pod on every node.
 func (n *node) allocate(spec v1alpha1.GPUClaimTemplateSpec) (resourcev1.DeviceAllocationResult, error) {
 	n.t.Helper()
-	built, err := Build(spec, profiles(n.t), Capabilities{})
+	set, err := profile.NewSet(*n.driver)
 	require.NoError(n.t, err)
+	built, err := Build(spec, set, Capabilities{NoPrioritizedList: !n.features.PrioritizedList})
+	require.NoError(n.t, err)
+	return n.allocateClaim(built.Spec)
+}
+
+// allocateClaim is allocate for a claim from elsewhere.
+func (n *node) allocateClaim(spec resourcev1.ResourceClaimSpec) (resourcev1.DeviceAllocationResult, error) {
+	n.t.Helper()
 	ctx := context.Background()
-	allocator, err := structured.NewAllocator(ctx, structured.Features{PrioritizedList: true, PartitionableDevices: true},
-		structured.AllocatedState{AllocatedDevices: n.taken}, n, n.slices, cel.NewCache(50, cel.Features{}))
+	allocator, err := structured.NewAllocator(ctx, n.features, n.state, n, n.slices, celCache(n.features))
 	require.NoError(n.t, err)
+	n.claims++
 	claim := &resourcev1.ResourceClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "inference", Name: "claim", UID: types.UID(fmt.Sprint(len(n.taken)))},
-		Spec:       built.Spec,
+		ObjectMeta: metav1.ObjectMeta{Namespace: "inference", Name: "claim", UID: types.UID(fmt.Sprint(n.claims))},
+		Spec:       spec,
 	}
-	results, err := allocator.Allocate(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}, []*resourcev1.ResourceClaim{claim})
+	results, err := allocator.Allocate(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name}}, []*resourcev1.ResourceClaim{claim})
 	if err != nil || len(results) == 0 {
 		return resourcev1.DeviceAllocationResult{}, err
 	}
 	for _, r := range results[0].Devices.Results {
-		n.taken.Insert(structured.MakeDeviceID(r.Driver, r.Pool, r.Device))
+		n.take(r)
 	}
 	return results[0].Devices, nil
+}
+
+// take remembers what a claim has, as the scheduler does: a device, or a share of one.
+func (n *node) take(r resourcev1.DeviceRequestAllocationResult) {
+	id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
+	if r.ShareID == nil {
+		n.state.AllocatedDevices.Insert(id)
+		return
+	}
+	n.state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, r.ShareID))
+	n.state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity))
 }
 
 // gets is the names of the devices that a claim gets.

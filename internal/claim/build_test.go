@@ -88,7 +88,7 @@ func TestBuildRefuses(t *testing.T) {
 		want []wrong
 	}{
 		"no driver":        {v1alpha1.GPUClaimTemplateSpec{}, []wrong{invalid("spec.driver", "is empty")}},
-		"unknown driver":   {v1alpha1.GPUClaimTemplateSpec{Driver: "nvidea"}, []wrong{{condition.TemplateUnknownDriver, "spec.driver", `"nvidea"; known: bare, broken, example, `}}},
+		"unknown driver":   {v1alpha1.GPUClaimTemplateSpec{Driver: "nvidea"}, []wrong{{condition.TemplateUnknownDriver, "spec.driver", `"nvidea"; known: amd, ascend, bare, broken, example, `}}},
 		"zero memory":      {v1alpha1.GPUClaimTemplateSpec{Driver: "nvidia", MinMemory: quantity("0")}, []wrong{invalid("spec.minMemory", "is 0; it must be more than 0")}},
 		"negative memory":  {v1alpha1.GPUClaimTemplateSpec{Driver: "nvidia", MinMemory: quantity("-8Ei")}, []wrong{invalid("spec.minMemory", "must be more than 0")}},
 		"no unit":          {v1alpha1.GPUClaimTemplateSpec{Driver: "nvidia", MinMemory: quantity("16384")}, []wrong{invalid("spec.minMemory", "is 16384, which is less than 1Mi of bytes; give the unit")}},

@@ -46,6 +46,21 @@ func classKinds(d *profile.Driver, class profile.Class) ([]v1alpha1.DeviceKind, 
 	return slices.DeleteFunc(slices.Clone(kindOrder), func(k v1alpha1.DeviceKind) bool { return !found[k] }), nil
 }
 
+// classFor returns the class that serves a choice. Whole is served by the class for Any of a driver that has whole devices
+// only.
+func classFor(d *profile.Driver, choice v1alpha1.DeviceChoice) (profile.Class, bool) {
+	class, ok := d.ClassFor(choice)
+	if ok || choice != v1alpha1.ChoiceWhole {
+		return class, ok
+	}
+	if class, ok = d.ClassFor(v1alpha1.ChoiceAny); !ok {
+		return class, false
+	}
+	kinds, err := classKinds(d, class)
+	// What is wrong with the class is for the caller to say.
+	return class, err != nil || slices.Equal(kinds, []v1alpha1.DeviceKind{v1alpha1.DeviceWhole})
+}
+
 // mayLackMemory says that a device of one of these kinds may have no memory key. Of a kind that the profile does not
 // know nothing is certain.
 func mayLackMemory(m profile.Memory, kinds []v1alpha1.DeviceKind) bool {

@@ -3,6 +3,7 @@ package claim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,14 +16,18 @@ import (
 
 // Satisfiable compares what a template asks for with the devices that are published, whether in use or not: kind, product,
 // memory, number and taints. User selectors are not evaluated, since DeviceGroups do not have what they look at: with
-// them it is not known. Nor is it known which devices share a node, which the message says. The spec is one that Build accepts.
-func Satisfiable(spec v1alpha1.GPUClaimTemplateSpec, devices []v1alpha1.DeviceGroup, driver *profile.Driver) metav1.Condition {
+// them it is not known. Nor is it known which devices share a node, which the message says. The gates are what DriverGates
+// returns: a device that the driver cannot share as asked is none. The spec is one that Build accepts.
+func Satisfiable(spec v1alpha1.GPUClaimTemplateSpec, devices []v1alpha1.DeviceGroup, driver *profile.Driver, gates GroupGates) metav1.Condition {
 	spec = withDefaults(spec)
 	result := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return condition.New(condition.Satisfiable, status, reason, fmt.Sprintf(format, args...))
 	}
 	no := func(format string, args ...any) metav1.Condition {
 		return result(metav1.ConditionFalse, condition.TemplateNoDevice, format, args...)
+	}
+	if why := sharingOff(spec, driver, gates); why != "" {
+		return result(metav1.ConditionFalse, condition.TemplateSharingOff, "%s", why)
 	}
 	kinds := kindsFor(spec, driver)
 
@@ -58,6 +63,9 @@ func Satisfiable(spec v1alpha1.GPUClaimTemplateSpec, devices []v1alpha1.DeviceGr
 	caveat := ""
 	if spec.Count > 1 {
 		caveat = " Whether one node has as many was not compared."
+	}
+	if missing, off := sharingGates(spec, driver, gates); len(off) > 0 {
+		caveat += fmt.Sprintf(" A pod that lands in node group %s does not start: the gate %s that sharing needs is off there.", some(off), strings.Join(missing, ", "))
 	}
 	return result(metav1.ConditionTrue, condition.TemplateSatisfiable, "%d devices match: %s.%s", total, productsOf(left), caveat)
 }
@@ -101,7 +109,7 @@ func tooSmall(m resource.Quantity, devices []v1alpha1.DeviceGroup, driver *profi
 
 // kindsFor returns the kinds that the choice's class may give; none when there is no such class.
 func kindsFor(spec v1alpha1.GPUClaimTemplateSpec, driver *profile.Driver) []v1alpha1.DeviceKind {
-	class, ok := driver.ClassFor(spec.Device)
+	class, ok := classFor(driver, spec.Device)
 	if !ok {
 		return nil
 	}

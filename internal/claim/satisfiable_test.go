@@ -50,7 +50,7 @@ func TestSatisfiable(t *testing.T) {
 		"selectors unasked": {v1alpha1.GPUClaimTemplateSpec{Selectors: []string{"false"}}, groups(h100), metav1.ConditionUnknown, condition.TemplateDevicesNotKnown, []string{"spec.selectors"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Satisfiable(c.spec, c.devices, driver(t, "nvidia"))
+			got := Satisfiable(c.spec, c.devices, driver(t, "nvidia"), nil)
 			assert.Equal(t, condition.Satisfiable, got.Type)
 			assert.Equal(t, c.status, got.Status, got.Message)
 			assert.Equal(t, c.reason, got.Reason, got.Message)
@@ -66,7 +66,7 @@ func TestSatisfiableProposesWhatMatches(t *testing.T) {
 	for _, memory := range []string{"81559Mi", "15Gi", "896Mi", "1Gi", "1025Mi", "85094039552"} {
 		device := v1alpha1.DeviceGroup{Driver: "gpu.nvidia.com", Kind: v1alpha1.DeviceWhole, Memory: quantity(memory), Count: 1}
 		spec := v1alpha1.GPUClaimTemplateSpec{Driver: "nvidia", MinMemory: quantity(proposed(*device.Memory))}
-		got := Satisfiable(spec, []v1alpha1.DeviceGroup{device}, driver(t, "nvidia"))
+		got := Satisfiable(spec, []v1alpha1.DeviceGroup{device}, driver(t, "nvidia"), nil)
 		require.Equal(t, metav1.ConditionTrue, got.Status, "%s for %s: %s", spec.MinMemory, memory, got.Message)
 		_, err := Build(spec, profiles(t), Capabilities{})
 		require.NoError(t, err)

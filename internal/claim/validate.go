@@ -97,7 +97,7 @@ func oneOf[T ~string](p *problems, field string, found T, words ...T) {
 
 // classOf returns the class that serves the choice and the kinds it may give.
 func (p *problems) classOf(spec v1alpha1.GPUClaimTemplateSpec, d *profile.Driver) (profile.Class, []v1alpha1.DeviceKind, bool) {
-	class, ok := d.ClassFor(spec.Device)
+	class, ok := classFor(d, spec.Device)
 	if !ok {
 		var has []v1alpha1.DeviceChoice
 		for _, c := range d.Classes {

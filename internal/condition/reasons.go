@@ -35,9 +35,9 @@ const (
 const (
 	// Registered, on a GPUNode: has every accelerator driver of its groups published a complete pool here (debounced).
 	Registered = "Registered"
-	// SoleManager, on a GPUNode and the GPUStack: does nobody else hand out these accelerators.
+	// SoleManager, on a GPUNode, a GPUNodeGroup and the GPUStack: does nobody else hand out these accelerators.
 	SoleManager = "SoleManager"
-	// RuntimeReady, on a GPUNode: can the container runtime inject CDI devices.
+	// RuntimeReady, on a GPUNode and a GPUNodeGroup: can the container runtime inject CDI devices.
 	RuntimeReady = "RuntimeReady"
 	// GroupsDistinct, on a GPUNode and a GPUNodeGroup: do no two groups run one driver on one node.
 	GroupsDistinct = "GroupsDistinct"
@@ -67,26 +67,31 @@ const (
 
 // Reasons on GPUNode.
 var (
-	NodeRegistered        = reason(kindNode, Registered, "Registered")
-	NodeNoDriverExpected  = reason(kindNode, Registered, "NoDriverExpected")
-	NodeNotPublished      = reason(kindNode, Registered, "NotPublished")
-	NodePoolIncomplete    = reason(kindNode, Registered, "PoolIncomplete")
-	NodeNoDevices         = reason(kindNode, Registered, "NoDevices")
-	NodeDriverLost        = reason(kindNode, Registered, "DriverLost")
-	NodeWaitingAfterLoss  = reason(kindNode, Registered, "WaitingAfterLoss")
-	NodeSoleManager       = reason(kindNode, SoleManager, "SoleManager")
-	NodeDevicePlugin      = reason(kindNode, SoleManager, "DevicePluginActive")
-	NodeOtherManager      = reason(kindNode, SoleManager, "OtherManager")
-	NodeCDISupported      = reason(kindNode, RuntimeReady, "CDISupported")
-	NodeCDIUnsupported    = reason(kindNode, RuntimeReady, "CDIUnsupported")
-	NodeRuntimeUnknown    = reason(kindNode, RuntimeReady, "RuntimeUnknown")
-	NodeGroupsDistinct    = reason(kindNode, GroupsDistinct, "Distinct")
-	NodeGroupsOverlap     = reason(kindNode, GroupsDistinct, "OverlappingNodeGroups")
-	NodeDevicesHealthy    = reason(kindNode, DevicesHealthy, "Healthy")
-	NodeDevicesTainted    = reason(kindNode, DevicesHealthy, "DevicesTainted")
-	NodePublishedTwice    = reason(kindNode, DevicesHealthy, "CardPublishedTwice")
-	NodeStaleSlices       = reason(kindNode, DevicesHealthy, "StaleSlices")
-	NodeUnrecognizedTypes = reason(kindNode, DevicesHealthy, "UnrecognizedDeviceType")
+	NodeRegistered          = reason(kindNode, Registered, "Registered")
+	NodeNoDriverExpected    = reason(kindNode, Registered, "NoDriverExpected")
+	NodeNotPublished        = reason(kindNode, Registered, "NotPublished")
+	NodePoolIncomplete      = reason(kindNode, Registered, "PoolIncomplete")
+	NodeNoDevices           = reason(kindNode, Registered, "NoDevices")
+	NodeDriverLost          = reason(kindNode, Registered, "DriverLost")
+	NodeWaitingAfterLoss    = reason(kindNode, Registered, "WaitingAfterLoss")
+	NodeNoDriverPod         = reason(kindNode, Registered, "NoDriverPod")
+	NodeDriverPodNotReady   = reason(kindNode, Registered, "DriverPodNotReady")
+	NodeSoleManager         = reason(kindNode, SoleManager, "SoleManager")
+	NodeDevicePlugin        = reason(kindNode, SoleManager, "DevicePluginActive")
+	NodeOtherManager        = reason(kindNode, SoleManager, "OtherManager")
+	NodeForeignDriver       = reason(kindNode, SoleManager, "ForeignDriver")
+	NodeCDISupported        = reason(kindNode, RuntimeReady, "CDISupported")
+	NodeCDIUnsupported      = reason(kindNode, RuntimeReady, "CDIUnsupported")
+	NodeCDIOffByDefault     = reason(kindNode, RuntimeReady, "CDIOffByDefault")
+	NodeRuntimeUnknown      = reason(kindNode, RuntimeReady, "RuntimeUnknown")
+	NodeGroupsDistinct      = reason(kindNode, GroupsDistinct, "Distinct")
+	NodeGroupsOverlap       = reason(kindNode, GroupsDistinct, "OverlappingNodeGroups")
+	NodeDevicesHealthy      = reason(kindNode, DevicesHealthy, "Healthy")
+	NodeDevicesTainted      = reason(kindNode, DevicesHealthy, "DevicesTainted")
+	NodePublishedTwice      = reason(kindNode, DevicesHealthy, "CardPublishedTwice")
+	NodeStaleSlices         = reason(kindNode, DevicesHealthy, "StaleSlices")
+	NodeUnrecognizedTypes   = reason(kindNode, DevicesHealthy, "UnrecognizedDeviceType")
+	NodePartitioningDiffers = reason(kindNode, DevicesHealthy, "PartitioningDiffers")
 )
 
 // Reasons on GPUNodeGroup.
@@ -113,6 +118,10 @@ var (
 	GroupOverlap             = reason(kindGroup, GroupsDistinct, "OverlappingNodeGroups")
 	GroupDevicesHealthy      = reason(kindGroup, DevicesHealthy, "Healthy")
 	GroupDevicesUnhealthy    = reason(kindGroup, DevicesHealthy, "SeeNodes")
+	GroupCDISupported        = reason(kindGroup, RuntimeReady, "CDISupported")
+	GroupCDIUnsupported      = reason(kindGroup, RuntimeReady, "CDIUnsupported")
+	GroupCDIOffByDefault     = reason(kindGroup, RuntimeReady, "CDIOffByDefault")
+	GroupRuntimeUnknown      = reason(kindGroup, RuntimeReady, "RuntimeUnknown")
 )
 
 // Reasons on GPUStack.
@@ -158,6 +167,7 @@ var (
 	TemplateNoDevice        = reason(kindTemplate, Satisfiable, "NoDeviceMatches")
 	TemplateNominalMemory   = reason(kindTemplate, Satisfiable, "NominalMemory")
 	TemplateClassMissing    = reason(kindTemplate, Satisfiable, "DeviceClassMissing")
+	TemplateSharingOff      = reason(kindTemplate, Satisfiable, "SharingGateOff")
 	TemplateNoDevicesYet    = reason(kindTemplate, Satisfiable, "NoDevicesYet")
 	TemplateDevicesNotKnown = reason(kindTemplate, Satisfiable, "NotKnown")
 )

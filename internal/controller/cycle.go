@@ -182,7 +182,7 @@ func (c *cycle) setup(ctx context.Context) error {
 			Distribution: d, Profiles: c.profiles, Synced: c.pass.Over, Version: c.Version, Clock: clock,
 		}, c.slices, c.pods, c.pokes),
 		templates.Setup(c.mgr, &templates.Reconciler{
-			Client: c.mgr.GetClient(), Live: live, Profiles: c.profiles, Clock: clock, Synced: c.pass.Over,
+			Client: c.mgr.GetClient(), Live: live, Settings: s, Profiles: c.profiles, Clock: clock, Synced: c.pass.Over,
 		}, c.pass.Complete()),
 	)
 	if err != nil || c.settings.UnderHooks {

@@ -72,11 +72,11 @@ func (n needs) driver(s *settings.Settings, g settings.NodeGroup, d *profile.Dri
 			by = fmt.Sprintf("nodeGroups[name=%s].partitioning", g.Name)
 		}
 		if need.DriverGate != "" {
-			on, path := driverGate(s, g, d.Name, need.DriverGate)
-			if !on {
+			gate := settings.DriverGates(s, g, d)[need.DriverGate]
+			if !gate.On {
 				continue
 			}
-			by = path
+			by = gate.By
 		}
 		n.need(need.Gate, by)
 	}
@@ -103,14 +103,6 @@ func (n needs) class(d settings.DeviceClasses, name, extendedResource string) {
 	default:
 		n.observe(ExtendedResource)
 	}
-}
-
-// driverGate returns the driver's own gate as merged from `drivers` and the group's overrides, and the path that set it.
-func driverGate(s *settings.Settings, g settings.NodeGroup, driver, gate string) (on bool, path string) {
-	if on, ok := g.DriverOverrides[driver].FeatureGates[gate]; ok {
-		return on, fmt.Sprintf("nodeGroups[name=%s].driverOverrides.%s.featureGates.%s", g.Name, driver, gate)
-	}
-	return s.Drivers[driver].FeatureGates[gate], fmt.Sprintf("drivers.%s.featureGates.%s", driver, gate)
 }
 
 func (n needs) claimTemplates(templates []settings.ClaimTemplate) {

@@ -39,6 +39,8 @@ func TestNeeded(t *testing.T) {
 		"passive": {settings: group(func(g *settings.NodeGroup) { g.Passive, g.Partitioning = true, "Dynamic" })},
 		"dynamic partitions": {settings: group(func(g *settings.NodeGroup) { g.Partitioning = "Dynamic" }),
 			want: []Need{watched, {"DRAPartitionableDevices", []string{"nodeGroups[name=a].partitioning"}}, dra}},
+		"passthrough that switches a gate on": {settings: group(func(g *settings.NodeGroup) { g.Drivers, g.Passthrough = []string{"amd"}, true }),
+			want: []Need{watched, {"DRAPartitionableDevices", []string{"nodeGroups[name=a].passthrough"}}, dra}},
 		"static partitions": {settings: group(func(g *settings.NodeGroup) { g.Partitioning = "Static" }), want: []Need{watched, dra}},
 		"a driver's gate": {settings: with(group(nothing), func(s *settings.Settings) {
 			s.Drivers = map[string]settings.DriverConfig{"nvidia": {FeatureGates: map[string]bool{"NVMLDeviceHealthCheck": true}}}

@@ -84,10 +84,10 @@ func Compute(prev v1alpha1.GPUNodeStatus, in Input, now time.Time) (v1alpha1.GPU
 	out.Managers = managers(in, out.PluginResources)
 	out.Drivers = drivers(prev, in, now)
 
-	registered, again := registeredCondition(out, prev, now)
+	registered, again := registeredCondition(in, out, now)
 	wanted := []metav1.Condition{
 		registered,
-		soleManager(out),
+		soleManager(in, out),
 		runtimeReady(out.Runtime),
 		groupsDistinct(in.Groups),
 		devicesHealthy(in, out),
@@ -95,11 +95,11 @@ func Compute(prev v1alpha1.GPUNodeStatus, in Input, now time.Time) (v1alpha1.GPU
 	out.Conditions = condition.Merge(prev.Conditions, wanted, now)
 	out.Summary = summary(out)
 	out.Summary.Allocated = prev.Summary.Allocated
-	return out, again
+	return out, sooner(again, untilForeign(out, now))
 }
 
 // drivers joins the drivers that are expected with those that have published, keeping what must outlive a wipe of the
-// slices: since when a driver is missing, and the largest number of cards seen.
+// slices: since when a driver or its pod is missing, and the largest number of cards seen.
 func drivers(prev v1alpha1.GPUNodeStatus, in Input, now time.Time) []v1alpha1.NodeDriver {
 	byName := map[string]*v1alpha1.NodeDriver{}
 	for _, g := range in.Groups {
@@ -143,14 +143,13 @@ func carryOver(nd *v1alpha1.NodeDriver, prev v1alpha1.GPUNodeStatus, now time.Ti
 	if i >= 0 {
 		before := prev.Drivers[i]
 		nd.HighWater = before.HighWater
+		nd.PodGoneSince = podGone(*nd, before, now)
 		if !nd.Registered {
 			switch {
 			case before.LostSince != nil:
 				nd.LostSince = before.LostSince
 			case before.Registered:
-				// Rounded up, since the API keeps whole seconds: LossDelay must not be cut short.
-				t := metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
-				nd.LostSince = &t
+				nd.LostSince = wholeSecond(now)
 			}
 		}
 	}
@@ -159,12 +158,18 @@ func carryOver(nd *v1alpha1.NodeDriver, prev v1alpha1.GPUNodeStatus, now time.Ti
 	}
 }
 
+// Values of the node label LabelPassive, as a person may write them; any other says nothing, and the group's setting stands.
+// The DaemonSets of the drivers select nodes by the same words: a node is never passive here and active there.
+var (
+	PassiveYes = []string{"true", "True", "yes", "1"}
+	PassiveNo  = []string{"false", "False", "no", "0"}
+)
+
 func passive(in Input) bool {
-	// As a person may write it: True, yes, 0. What is none of these says nothing, and the group's setting stands.
-	switch strings.ToLower(in.Node.Labels[v1alpha1.LabelPassive]) {
-	case "true", "yes", "1":
+	switch label := in.Node.Labels[v1alpha1.LabelPassive]; {
+	case slices.Contains(PassiveYes, label):
 		return true
-	case "false", "no", "0":
+	case slices.Contains(PassiveNo, label):
 		return false
 	}
 	return slices.ContainsFunc(in.Groups, func(g settings.NodeGroup) bool { return g.Passive })

@@ -1,6 +1,7 @@
 package gpunode_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,11 +19,20 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func profiles(t *testing.T) *profile.Set {
+// profiles are the built-in ones, as changed, and one of a driver that has no partitions. gpu-dra runs the driver `nvidia`, of
+// which nothing but the selector of its pods matters here.
+func profiles(t *testing.T, change ...func(nvidia *profile.Driver)) *profile.Set {
 	t.Helper()
 	builtin, err := profile.Builtin()
 	require.NoError(t, err)
-	set, err := profile.NewSet(builtin...)
+	all := append(slices.Clone(builtin), profile.Driver{Name: "plain", DriverName: "gpu.plain.example"})
+	i := slices.IndexFunc(all, func(d profile.Driver) bool { return d.Name == "nvidia" })
+	require.GreaterOrEqual(t, i, 0)
+	all[i].Plugin, all[i].PodSelector = &profile.Plugin{}, map[string]string{"app": "driver"}
+	for _, c := range change {
+		c(&all[i])
+	}
+	set, err := profile.NewSet(all...)
 	require.NoError(t, err)
 	return set
 }
@@ -39,6 +49,7 @@ func input(t *testing.T) gpunode.Input {
 	return gpunode.Input{
 		Node:         &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{}}},
 		Groups:       []settings.NodeGroup{{Name: "gpu", Drivers: []string{"nvidia"}}},
+		Pods:         map[string]v1alpha1.DriverPod{"nvidia": {Name: "p", Phase: corev1.PodRunning, Ready: true}},
 		Distribution: distribution(t, "Deckhouse"),
 		Profiles:     profiles(t),
 	}
@@ -102,6 +113,20 @@ func TestRegisteredIsDebouncedDownwardsOnly(t *testing.T) {
 	step(301*time.Second, 8)
 	require.Equal(t, metav1.ConditionTrue, registered(t, s).Status, "back at once")
 	require.Nil(t, s.Drivers[0].LostSince)
+}
+
+// Thousands of GPUNodes are kept by every watcher: a healthy one says nothing twice.
+func TestHealthyConditionsHaveNoMessage(t *testing.T) {
+	in := input(t)
+	in.Drivers = published(8)
+	in.Node.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2.2.0"
+	s, again := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
+	require.Len(t, s.Conditions, 5)
+	for _, c := range s.Conditions {
+		require.Equal(t, metav1.ConditionTrue, c.Status, c.Type)
+		require.Empty(t, c.Message, c.Type)
+	}
+	require.Zero(t, again)
 }
 
 // The API keeps whole seconds; the delay must still be whole.
@@ -180,7 +205,8 @@ func TestPassiveLabelGoesOverTheGroup(t *testing.T) {
 		label string
 		group bool
 		want  bool
-	}{{"", false, false}, {"", true, true}, {"true", false, true}, {"false", true, false}, {"maybe", true, true}, {"True", false, true}, {"yes", false, true}, {"No", true, false}} {
+	}{{"", false, false}, {"", true, true}, {"true", false, true}, {"false", true, false}, {"maybe", true, true}, {"True", false, true}, {"yes", false, true},
+		{"no", true, false}, {"0", true, false}, {"TRUE", false, false}, {"NO", true, true}} {
 		in.Groups[0].Passive = c.group
 		in.Node.Labels[v1alpha1.LabelPassive] = c.label
 		s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
@@ -193,19 +219,6 @@ func TestTerminating(t *testing.T) {
 	in.Node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
 	s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
 	require.True(t, s.Terminating)
-}
-
-func TestRuntimeReady(t *testing.T) {
-	for runtime, want := range map[string]metav1.ConditionStatus{
-		"containerd://2.2.9": metav1.ConditionTrue, "containerd://1.7.27": metav1.ConditionUnknown,
-		"containerd://1.6.20": metav1.ConditionFalse, "cri-o://1.31.0": metav1.ConditionTrue, "cri-o://1.22.1": metav1.ConditionFalse,
-		"kwok-v0.8.0": metav1.ConditionUnknown, "": metav1.ConditionUnknown, "docker://24.0.1": metav1.ConditionUnknown,
-	} {
-		in := input(t)
-		in.Node.Status.NodeInfo.ContainerRuntimeVersion = runtime
-		s, _ := gpunode.Compute(v1alpha1.GPUNodeStatus{}, in, start)
-		require.Equal(t, want, condition.Find(s.Conditions, condition.RuntimeReady).Status, runtime)
-	}
 }
 
 func TestOverlappingGroups(t *testing.T) {

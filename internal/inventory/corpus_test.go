@@ -163,12 +163,6 @@ var corpus = map[string]corpusRow{
 		"gpu-worker-b compute-domain.nvidia.com (no accelerators) registered: 0 cards, 0 devices, 0 whole",
 		"gpu-worker-b   gpu-worker-b@1 1/1 complete: 0 cards, 0 devices, 0 whole",
 	}},
-	"mixed-nvidia-amd-intel-v1.yaml": {rows: append(append(append(
-		unknown("gpu-arc-01", "gpu.intel.com", 1, 1),
-		"gpu-h100-01 compute-domain.nvidia.com (no accelerators) registered: 0 cards, 0 devices, 0 whole",
-		"gpu-h100-01   gpu-h100-01@1 1/1 complete: 0 cards, 0 devices, 0 whole"),
-		append(whole("gpu-h100-01", 1, 2, "NVIDIA H100 80GB HBM3 81559Mi").rows, unknown("gpu-mi300x-01", "gpu.amd.com", 1, 2)...)...),
-		"unknown driver gpu.amd.com", "unknown driver gpu.intel.com")},
 
 	"example-driver-8gpu-v1.yaml": {rows: []string{
 		"kind-worker gpu.example.com registered: 8 cards, 8 devices, 8 whole",
@@ -183,17 +177,57 @@ var corpus = map[string]corpusRow{
 		"kind-worker2  2 Whole LATEST-GPU-MODEL 80Gi",
 	}},
 
+	"amd-mi300x-2gpu-cpx-16partitions-v1.yaml": {rows: []string{
+		"mi300x-cpx gpu.amd.com registered: 2 cards, 16 devices, 0 whole",
+		"mi300x-cpx   mi300x-cpx@1 1/1 complete: 2 cards, 16 devices, 0 whole",
+		"mi300x-cpx  16 Partition amdgpu-partition AMD_Instinct_MI300X_OAM cpx_nps1 24574Mi",
+	}},
+	"amd-mi300x-4gpu-spx-v1-driver0.1.yaml": {rows: []string{
+		"mi300x-node gpu.amd.com registered: 4 cards, 4 devices, 4 whole",
+		"mi300x-node   mi300x-node@1 1/1 complete: 4 cards, 4 devices, 4 whole",
+		"mi300x-node  4 Whole amdgpu AMD_Instinct_MI300X_OAM 196592Mi",
+	}},
+	"ascend-310p3-vnpu-v1.yaml": {rows: []string{
+		"ascend-310p ascend.project-hami.io registered: 2 cards, 2 devices, 2 whole",
+		"ascend-310p   ascend-310p@1 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"ascend-310p  2 Whole HAMivNPUCore Ascend310P3 21525Mi",
+	}},
+	"hygon-hcu-2-v1.yaml": {rows: []string{
+		"hygon-node dra.hygon.com registered: 2 cards, 2 devices, 2 whole",
+		"hygon-node   hygon-node@1 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"hygon-node  2 Whole hcu K100_AI 65520Mi",
+	}},
+	"intel-gaudi2-2-v1.yaml": {rows: []string{
+		"gaudi-node gaudi.intel.com registered: 2 cards, 2 devices, 2 whole",
+		"gaudi-node   gaudi-node@1 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"gaudi-node  2 Whole Gaudi2",
+	}},
+	// An integrated GPU shows 0: not known.
+	"intel-igpu-and-b50-v1.yaml": {rows: []string{
+		"intel-node gpu.intel.com registered: 2 cards, 2 devices, 2 whole",
+		"intel-node   intel-node@0 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"intel-node  1 Whole Unknown",
+		"intel-node  1 Whole Unknown 24480Mi",
+	}},
+	"mixed-nvidia-amd-intel-v1.yaml": {rows: []string{
+		"gpu-arc-01 gpu.intel.com registered: 1 cards, 1 devices, 1 whole",
+		"gpu-arc-01   gpu-arc-01@1 1/1 complete: 1 cards, 1 devices, 1 whole",
+		"gpu-arc-01  1 Whole Unknown 16288Mi",
+		"gpu-h100-01 compute-domain.nvidia.com (no accelerators) registered: 0 cards, 0 devices, 0 whole",
+		"gpu-h100-01   gpu-h100-01@1 1/1 complete: 0 cards, 0 devices, 0 whole",
+		"gpu-h100-01 gpu.nvidia.com registered: 2 cards, 2 devices, 2 whole",
+		"gpu-h100-01   gpu-h100-01@1 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"gpu-h100-01  2 Whole gpu NVIDIA H100 80GB HBM3 81559Mi",
+		"gpu-mi300x-01 gpu.amd.com registered: 2 cards, 2 devices, 2 whole",
+		"gpu-mi300x-01   gpu-mi300x-01@1 1/1 complete: 2 cards, 2 devices, 2 whole",
+		"gpu-mi300x-01  2 Whole amdgpu AMD_Instinct_MI300X_OAM 196592Mi",
+	}},
+
 	// Drivers that no profile describes: a card for each device, or for each counter set.
-	"amd-mi300x-2gpu-cpx-16partitions-v1.yaml": unknownOnly("mi300x-cpx", "gpu.amd.com", 1, 16),
-	"amd-mi300x-4gpu-spx-v1-driver0.1.yaml":    unknownOnly("mi300x-node", "gpu.amd.com", 1, 4),
-	"ascend-310p3-vnpu-v1.yaml":                unknownOnly("ascend-310p", "ascend.project-hami.io", 1, 2),
-	"deckhouse-prototype-rtx3090ti-v1.yaml":    unknownOnly("k8s-w1-gpu", "gpu.deckhouse.io", 1, 1),
-	"google-tpu-v6e-8-v1.yaml":                 unknownOnly("tpu-v6e-0", "tpu.google.com", 1, 8),
-	"hami-core-t4-v1.yaml":                     unknownOnly("hami-node", "hami-core-gpu.project-hami.io", 1, 1),
-	"hygon-hcu-2-v1.yaml":                      unknownOnly("hygon-node", "dra.hygon.com", 1, 2),
-	"intel-gaudi2-2-v1.yaml":                   unknownOnly("gaudi-node", "gaudi.intel.com", 1, 2),
-	"intel-igpu-and-b50-v1.yaml":               unknownOnly("intel-node", "gpu.intel.com", 0, 2),
-	"tenstorrent-n300-v1.yaml":                 unknownOnly("tt-n300", "tenstorrent.com", 1, 2),
+	"deckhouse-prototype-rtx3090ti-v1.yaml": unknownOnly("k8s-w1-gpu", "gpu.deckhouse.io", 1, 1),
+	"google-tpu-v6e-8-v1.yaml":              unknownOnly("tpu-v6e-0", "tpu.google.com", 1, 8),
+	"hami-core-t4-v1.yaml":                  unknownOnly("hami-node", "hami-core-gpu.project-hami.io", 1, 1),
+	"tenstorrent-n300-v1.yaml":              unknownOnly("tt-n300", "tenstorrent.com", 1, 2),
 	// 13 partitions on one counter set, and the whole card that consumes none: without a profile nothing ties the two.
 	"deckhouse-prototype-a30-mig-and-whole-card-v1.yaml": {rows: []string{
 		"k8s-w3-gpu gpu.deckhouse.io (unknown) registered: 2 cards, 14 devices, 1 whole",

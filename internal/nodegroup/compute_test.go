@@ -123,6 +123,25 @@ func TestCounts(t *testing.T) {
 	require.Equal(t, v1alpha1.GroupSummary{Drivers: "gpu.nvidia.com", Nodes: "2/3", Devices: "12"}, s.Summary)
 }
 
+// A DaemonSet that selects no node of the group has no pod whose state anybody would look at.
+func TestNoPodOnAnyNode(t *testing.T) {
+	without := func(n *v1alpha1.GPUNode) { n.Status.Conditions[0].Reason = condition.NodeNoDriverPod }
+	ready := func(nodes ...v1alpha1.GPUNode) metav1.Condition {
+		return find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, input(t, nodes...), now), condition.Ready)
+	}
+	c := ready(node("a", 0, false, without), node("b", 0, false, without), node("c", 0, false, passive), node("d", 0, false, terminating))
+	require.Equal(t, condition.GroupNodesMissing, c.Reason)
+	require.Contains(t, c.Message, "none of the 2 expected nodes has a pod of its driver")
+	require.Contains(t, c.Message, "kubectl get daemonset -A -l gpu-dra.deckhouse.io/node-group=gpu")
+	for _, other := range []v1alpha1.GPUNode{node("b", 0, false), node("b", 8, true)} {
+		c = ready(node("a", 0, false, without), other)
+		require.Equal(t, condition.GroupNodesMissing, c.Reason)
+		require.Contains(t, c.Message, "of 2 expected nodes are registered")
+	}
+	c = ready(node("a", 8, false, without, passive))
+	require.Equal(t, condition.GroupNoNodes, c.Reason)
+}
+
 func TestMissingIsCapped(t *testing.T) {
 	var nodes []v1alpha1.GPUNode
 	for i := range 25 {

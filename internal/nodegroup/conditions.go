@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/gpunode"
 )
 
 const (
@@ -19,13 +20,14 @@ const (
 
 func conditions(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, now time.Time) []metav1.Condition {
 	out := []metav1.Condition{
-		ready(in, s, now),
+		ready(in, s, members, now),
 		devicesExpected(in, members),
 		soleManager(in, members),
 		fromNodes(members, condition.GroupsDistinct, condition.GroupDistinct, condition.GroupOverlap,
 			"no node is in two listed groups", "are in more than one listed group"),
 		fromNodes(members, condition.DevicesHealthy, condition.GroupDevicesHealthy, condition.GroupDevicesUnhealthy,
-			"every node's devices are healthy", "have devices that are tainted or cannot be used as published"),
+			"every node's devices are healthy", "have devices that are tainted, cannot be used as published or are not cut as the settings say"),
+		runtimeReady(members),
 	}
 	if in.Platform.Lookup != NotLookedUp {
 		out = append(out, nodeGroupFound(in))
@@ -47,7 +49,7 @@ func controllerFresh(in Input, now time.Time) (ok bool, reason, message string) 
 	return true, "", ""
 }
 
-func ready(in Input, s v1alpha1.GPUNodeGroupStatus, now time.Time) metav1.Condition {
+func ready(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, now time.Time) metav1.Condition {
 	is := func(status metav1.ConditionStatus, r, format string, args ...any) metav1.Condition {
 		return condition.New(condition.Ready, status, r, fmt.Sprintf(format, args...))
 	}
@@ -69,10 +71,24 @@ func ready(in Input, s v1alpha1.GPUNodeGroupStatus, now time.Time) metav1.Condit
 	switch n := s.Nodes; {
 	case n.Expected == 0:
 		return is(yes, condition.GroupNoNodes, "%d nodes in the group, none of them is expected to register", n.Total)
+	case withoutPod(members) == n.Expected:
+		return is(no, condition.GroupNodesMissing, "none of the %d expected nodes has a pod of its driver: the DaemonSets select none of them, or their pods are Pending; compare labels and taints of the nodes with kubectl get daemonset -A -l %s=%s",
+			n.Expected, gpunode.LabelNodeGroup, in.Group.Name)
 	case n.Registered < n.Expected:
 		return is(no, condition.GroupNodesMissing, "%d of %d expected nodes are registered; status.nodes.missing names the others", n.Registered, n.Expected)
 	}
 	return is(yes, condition.GroupReady, "all %d expected nodes are registered", s.Nodes.Expected)
+}
+
+// withoutPod counts the expected nodes that are not registered because no pod of the driver is there.
+func withoutPod(members []v1alpha1.GPUNode) int32 {
+	var out int32
+	for _, n := range members {
+		if c := condition.Find(n.Status.Conditions, condition.Registered); expected(n) && c != nil && c.Status == no && c.Reason == condition.NodeNoDriverPod {
+			out++
+		}
+	}
+	return out
 }
 
 func profileNames(in Input) []string {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,14 +48,22 @@ func published(d *Driver, word string) dracel.Device {
 	return device
 }
 
-func serves(choice v1alpha1.DeviceChoice, kind v1alpha1.DeviceKind) bool {
-	switch choice {
-	case v1alpha1.ChoiceAny:
+// serves says whether a class for a choice may give a kind. Of a driver without a word for kinds passthrough takes a whole
+// device, which the driver itself binds anew.
+func serves(d *Driver, choice v1alpha1.DeviceChoice, kind v1alpha1.DeviceKind) bool {
+	switch {
+	case choice == v1alpha1.ChoiceAny:
 		return kind == v1alpha1.DeviceWhole || kind == v1alpha1.DevicePartition
+	case choice == v1alpha1.ChoicePassthrough && d.TypeAttribute == "":
+		return kind == v1alpha1.DeviceWhole
 	default:
 		return string(choice) == string(kind)
 	}
 }
+
+// alwaysTyped are profiles whose vendor's class asks for the type without a guard: every device of theirs has one.
+// kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go sets it for each kind.
+var alwaysTyped = map[string]bool{"nvidia": true}
 
 func TestClassesSelectTheDevicesOfTheirKind(t *testing.T) {
 	for _, d := range builtin(t) {
@@ -70,12 +79,15 @@ func TestClassesSelectTheDevicesOfTheirKind(t *testing.T) {
 				}
 				for word, kind := range words(&d) {
 					require.Equal(t, kind, d.KindOf(word))
-					if class.Choice != "" {
-						require.Equal(t, serves(class.Choice, kind), matches(published(&d, word)), "device of type %q", word)
-					}
+					// A vendor's class that serves no choice gives out every kind.
+					want := class.Choice == "" || serves(&d, class.Choice, kind)
+					require.Equal(t, want, matches(published(&d, word)), "device of type %q", word)
 				}
-				if d.TypeAttribute != "" {
+				if d.TypeAttribute != "" && class.Choice != "" {
 					require.False(t, matches(published(&d, "of-the-future")))
+					if !alwaysTyped[d.Name] {
+						require.False(t, matches(dracel.Device{Driver: d.DriverName}), "a device without a type")
+					}
 				}
 				for _, name := range append([]string{"gpu.somebody.else"}, d.OtherDrivers...) {
 					require.False(t, matches(dracel.Device{Driver: name}), "device of driver %s", name)
@@ -85,22 +97,36 @@ func TestClassesSelectTheDevicesOfTheirKind(t *testing.T) {
 	}
 }
 
-// A claim template may ask for every choice of which the driver has devices.
+// A claim template may ask for every kind of devices that the driver has. Where all are whole ones, the class for any of them
+// serves both.
 func TestEveryKindHasAClass(t *testing.T) {
 	for _, d := range builtin(t) {
 		_, ok := d.ClassFor(v1alpha1.ChoiceAny)
 		require.True(t, ok, d.Name)
-		if d.TypeAttribute == "" {
-			continue
-		}
-		for _, kind := range d.Types {
-			class, ok := d.ClassFor(v1alpha1.DeviceChoice(kind))
-			require.True(t, ok, "%s has %s devices and no class for them", d.Name, kind)
-			require.Equal(t, string(kind), string(class.Choice))
+		_, parts := d.ClassFor(v1alpha1.ChoicePartition)
+		for _, kind := range words(&d) {
+			if _, ok := d.ClassFor(v1alpha1.DeviceChoice(kind)); !ok {
+				require.Equal(t, v1alpha1.DeviceWhole, kind, "%s has %s devices and no class for them", d.Name, kind)
+				require.False(t, parts, "%s: the class for any device gives parts, too", d.Name)
+			}
 		}
 	}
 	_, ok := (&Driver{}).ClassFor(v1alpha1.ChoiceAny)
 	require.False(t, ok)
+}
+
+// Two drivers may run in one cluster: each class is one object.
+func TestClassNamesAreUnique(t *testing.T) {
+	seen := map[string]string{}
+	for _, d := range builtin(t) {
+		for _, c := range d.Classes {
+			require.Empty(t, seen[c.Name], "%s is a class of %s, too", c.Name, d.Name)
+			seen[c.Name] = d.Name
+			if strings.HasSuffix(c.Name, ".gpu-dra.deckhouse.io") {
+				require.True(t, strings.HasPrefix(c.Name, d.Name+"-"), c.Name)
+			}
+		}
+	}
 }
 
 func TestKindOf(t *testing.T) {
@@ -121,6 +147,8 @@ func TestDistributions(t *testing.T) {
 		require.True(t, ok, name)
 		require.Equal(t, name, d.Name)
 		require.NotEmpty(t, d.KubeletRootDir)
+		// The two folders that container runtimes read by themselves.
+		require.Contains(t, []string{"/var/run/cdi", "/etc/cdi"}, d.CDIRoot)
 		require.NotEmpty(t, d.ControlPlanePods.Namespace)
 		require.NotEmpty(t, d.TerminatingTaints)
 		c := &checker{}

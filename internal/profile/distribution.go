@@ -14,6 +14,8 @@ type Distribution struct {
 	ControlPlanePods ControlPlanePods `json:"controlPlanePods,omitempty"`
 	// KubeletRootDir is the default root directory of kubelets.
 	KubeletRootDir string `json:"kubeletRootDir,omitempty"`
+	// CDIRoot is the folder in which drivers put CDI specifications: one of those that the container runtime reads.
+	CDIRoot string `json:"cdiRoot,omitempty"`
 	// PriorityClass of node daemons.
 	PriorityClass string `json:"priorityClass,omitempty"`
 	// SystemTolerations let the controller run where the distribution puts its own components.

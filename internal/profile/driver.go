@@ -47,10 +47,14 @@ type Driver struct {
 	PluginResources []string `json:"pluginResources,omitempty"`
 	// Managers are other managers of these accelerators and the traces by which they are seen.
 	Managers []ManagerTrace `json:"managers,omitempty"`
-	// PodSelector selects the driver's own kubelet plugin pods in the release namespace.
+	// PodSelector selects the driver's own kubelet plugin pods in the release namespace; PodLabels says which when it is empty.
 	PodSelector map[string]string `json:"podSelector,omitempty"`
 	// KubernetesGates are the Kubernetes feature gates that the driver needs for a partitioning or one of its own gates.
 	KubernetesGates []GateNeed `json:"kubernetesGates,omitempty"`
+	// Gates are the feature gates of the driver itself. None: they are not known, and any name is passed on.
+	Gates []Gate `json:"gates,omitempty"`
+	// Plugin is the driver's kubelet plugin; nil: it is installed by other means, and the chart only makes classes.
+	Plugin *Plugin `json:"plugin,omitempty"`
 }
 
 // Memory says where the memory of a device stands. At most one of Capacity and Attribute is set; neither: not published.
@@ -132,6 +136,15 @@ type GateNeed struct {
 // DriverNames returns every DRA driver name of the profile, the accelerator driver first.
 func (d *Driver) DriverNames() []string {
 	return append([]string{d.DriverName}, d.OtherDrivers...)
+}
+
+// PodLabels select the driver's kubelet plugin pods: PodSelector or, where the chart runs the plugin, the label that it gives
+// them. nil: nobody can tell which pods are the driver's.
+func (d *Driver) PodLabels() map[string]string {
+	if len(d.PodSelector) == 0 && d.Plugin != nil {
+		return map[string]string{"app.kubernetes.io/component": "driver-" + d.Name}
+	}
+	return d.PodSelector
 }
 
 // ClassFor returns the class that serves a choice.

@@ -16,8 +16,11 @@ import (
 // refuse is one of the faults: its DeviceClass would stop the whole release.
 func (d *Driver) Validate() error {
 	c := &checker{}
-	if len(validation.IsDNS1123Label(d.Name)) > 0 {
+	switch {
+	case len(validation.IsDNS1123Label(d.Name)) > 0:
 		c.wrong("name", d.Name, "a lower case name of at most 63 letters, digits and dashes")
+	case d.Plugin != nil && len("driver-"+d.Name) > validation.LabelValueMaxLength:
+		c.wrong("name", d.Name, "at most 56 characters: its pods have the label driver-<name>, and a label no more than 63")
 	}
 	c.drivers(d)
 	c.attributes(d)
@@ -27,7 +30,9 @@ func (d *Driver) Validate() error {
 	c.classes(d.Classes)
 	c.sharing(d.Sharing)
 	c.managers(d)
-	c.gates(d.KubernetesGates)
+	c.gates(d.Gates)
+	c.gateNeeds(d)
+	c.plugin(d)
 	if len(c.errs) == 0 {
 		return nil
 	}

@@ -143,13 +143,3 @@ func (c *checker) managers(d *Driver) {
 		}
 	}
 }
-
-func (c *checker) gates(needs []GateNeed) {
-	for i, n := range needs {
-		field := fmt.Sprintf("kubernetesGates[%d].", i)
-		if n.Gate == "" {
-			c.wrong(field+"gate", "", "the name of a Kubernetes feature gate")
-		}
-		oneOf(c, field+"partitioning", n.Partitioning, "", "None", "Static", "Dynamic")
-	}
-}

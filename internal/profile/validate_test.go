@@ -31,6 +31,7 @@ func valid() *Driver {
 			APIVersion: "npu.acme.example/v1", Kinds: map[v1alpha1.DeviceKind]string{v1alpha1.DeviceWhole: "NpuConfig"},
 			Strategies: map[string]SharingStrategy{"MPS": {
 				Kinds:  []v1alpha1.DeviceKind{v1alpha1.DeviceWhole},
+				Gates:  []string{"Slices"},
 				Params: map[string]string{"pinnedMemoryLimit": "/mps/limit"},
 			}},
 		},
@@ -39,7 +40,9 @@ func valid() *Driver {
 			{Name: "a", NodeLabel: "acme.example/managed", NodeLabelValues: []string{"true"}},
 			{Name: "b", API: "acme.example/v1/Policy"},
 		},
-		KubernetesGates: []GateNeed{{Gate: "DRAPartitionableDevices", Partitioning: "Dynamic"}},
+		KubernetesGates: []GateNeed{{Gate: "DRAPartitionableDevices", Partitioning: "Dynamic", DriverGate: "Slices"}},
+		Gates:           validGates(),
+		Plugin:          validPlugin(),
 	}
 }
 

@@ -48,6 +48,12 @@ func TestParseRefuses(t *testing.T) {
 	template := func(s string) string {
 		return "claimTemplates:\n- name: a\n  driver: nvidia\n  namespaces: [x]\n  " + s
 	}
+	plugin := func(s string) string {
+		return "customDrivers:\n- name: a\n  driverName: a.b\n  plugin:\n    image: {repository: r, tag: v1}\n    containers: [{name: c}]\n    " + s
+	}
+	container := func(s string) string {
+		return "customDrivers:\n- name: a\n  driverName: a.b\n  plugin:\n    image: {repository: r, tag: v1}\n    containers:\n    - name: c\n      " + s
+	}
 	cases := map[string]struct{ in, path, says string }{
 		"no object":            {"[]", "", "found [], expected an object"},
 		"unknown at the root":  {"nodegroups: []", "nodegroups", "unknown key, expected one of: claimTemplates,"},
@@ -83,6 +89,13 @@ func TestParseRefuses(t *testing.T) {
 		"profiling sidecar":    {"exporter: {mode: Sidecar, metrics: Profiling}", "exporter", "profiling metrics need mode DaemonSet"},
 		"custom nothing":       {"exporter: {metrics: Custom}", "exporter", "needs customMetrics"},
 		"memory in two places": {"customDrivers: [{name: a, driverName: a.b, memory: {capacity: m, attribute: m}}]", "customDrivers[0]", "either a capacity or an attribute"},
+		"value and field":      {container("env: [{name: A, value: a, field: spec.nodeName}]"), "customDrivers[0]", "exactly one of value and field"},
+		"neither":              {container("env: [{name: A}]"), "customDrivers[0]", "exactly one of value and field"},
+		"both privileges":      {container("privileged: why\n      capabilities: [SYS_ADMIN]"), "customDrivers[0]", "privileged or has capabilities, not both"},
+		"any verb":             {plugin("rules: [{apiGroups: [''], resources: [pods], verbs: ['*']}]"), "customDrivers[0].plugin.rules[0].verbs[0]", `found "*", expected a string of at most 63 characters`},
+		"relative path":        {container("mounts: [{name: a, hostPath: lib}]"), "customDrivers[0].plugin.containers[0].mounts[0].hostPath", `found "lib", expected a string of 1 to 255 characters that matches`},
+		"unknown in a plugin":  {container("securityContext: {}"), "customDrivers[0].plugin.containers[0].securityContext", "unknown key"},
+		"no image":             {"customDrivers: [{name: a, driverName: a.b, plugin: {containers: [{name: c}]}}]", "customDrivers[0].plugin.image", "missing, expected an object with repository, tag"},
 		"key twice":            {"distribution: Auto\ndistribution: Rosa", "", "already set"},
 		"key twice in JSON":    {`{"distribution": "Auto", "distribution": "Rosa"}`, "", "duplicate field"},
 		"no YAML":              {"{", "", "did not find expected node content"},

@@ -103,6 +103,8 @@ type NodeGroup struct {
 	Memory *Memory `json:"memory,omitempty"`
 	// Reservation of kubelet memory; nil when there is no advice.
 	Reservation *Reservation `json:"reservation,omitempty"`
+	// CDIOff: a node of the group has a container runtime with CDI off by default (containerd 1.7). Left out when false.
+	CDIOff bool `json:"cdiOff,omitempty"`
 	// ManagedElsewhere names other managers of the group's accelerators, sorted.
 	ManagedElsewhere []string `json:"managedElsewhere,omitempty"`
 	// Exporter facts; nil before the exporter is there.

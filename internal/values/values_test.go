@@ -50,6 +50,7 @@ var full = Internal{
 		KubeletRootDir: "/var/lib/kubelet", Drivers: []string{"nvidia"}, Passive: true, DevicesPerNode: 8,
 		Memory:           &Memory{Total: "1Ti", Smallest: "512Gi", Largest: "1Ti"},
 		Reservation:      &Reservation{Mode: "Advise", Recommended: "4Gi"},
+		CDIOff:           true,
 		ManagedElsewhere: []string{"gpu-operator"},
 		Exporter:         &Exporter{Mode: "DaemonSet", MemoryLimit: "512Mi"},
 	}},

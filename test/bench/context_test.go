@@ -14,6 +14,7 @@ import (
 	"github.com/deckhouse/module-sdk/pkg/jq"
 	"github.com/deckhouse/module-sdk/testing/framework"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -84,7 +85,8 @@ func gpuNodes(t *testing.T, s size) []v1alpha1.GPUNode {
 		}
 		have := inventory.ForNode(n.Name, digests)
 		in := gpunode.Input{
-			Node: n, Groups: []settings.NodeGroup{{Name: groupName(i), Drivers: []string{"nvidia"}}}, Devices: have.Devices,
+			Node: n, Groups: []settings.NodeGroup{{Name: groupName(i), Drivers: []string{"nvidia"}, Partitioning: s.partitioning()}}, Devices: have.Devices,
+			Pods:         map[string]v1alpha1.DriverPod{"nvidia": {Name: driverPod(i).Name, Phase: corev1.PodRunning, Ready: true}},
 			Distribution: distributions["Deckhouse"], Profiles: profiles,
 		}
 		for _, d := range have.Drivers {
@@ -131,7 +133,7 @@ func hookValues(t *testing.T) []byte {
 	schema, err := framework.LoadOpenAPISchema(filepath.Join(root, "openapi", "values.yaml"))
 	require.NoError(t, err)
 	var own map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(moduleSettings()), &own))
+	require.NoError(t, yaml.Unmarshal([]byte(moduleSettings("None")), &own))
 	data, err := json.Marshal(map[string]any{"global": map[string]any{}, "gpuDra": framework.MergeValues(framework.SchemaDefaults(schema), own)})
 	require.NoError(t, err)
 	return data

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/gpu-dra/gpu-dra/internal/fleet"
 )
@@ -23,7 +25,34 @@ func node(i int) *corev1.Node {
 	return fleet.Node(nodeName(i), map[string]string{groupLabel: groupName(i)})
 }
 
-// populate makes the nodes [from, to) with the slices that their drivers would publish.
+// driverPod is the pod of the driver on the i-th node, as the chart's DaemonSet would make it: nobody runs DaemonSets here.
+func driverPod(i int) *corev1.Pod {
+	const component = "driver-nvidia"
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("%s-%s-%05d", component, groupName(i), i), Namespace: namespace,
+			Labels: map[string]string{"app.kubernetes.io/name": "gpu-dra", "app.kubernetes.io/component": component},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: nodeName(i), ServiceAccountName: component, AutomountServiceAccountToken: ptr.To(false),
+			Containers: []corev1.Container{{Name: "plugin", Image: "registry.example/plugin:v1"}},
+		},
+	}
+}
+
+// running makes a driver's pod one that runs.
+func (r *rig) running(ctx context.Context, pod *corev1.Pod) error {
+	made, err := r.typed.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	made.Status.Phase = corev1.PodRunning
+	made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	_, err = r.typed.CoreV1().Pods(namespace).UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	return err
+}
+
+// populate makes the nodes [from, to) with the driver's pod and the slices that it would publish.
 func (r *rig) populate(from, to int, layout fleet.Layout) {
 	r.t.Helper()
 	m, err := fleet.Load(model)
@@ -35,6 +64,9 @@ func (r *rig) populate(from, to int, layout fleet.Layout) {
 		group.Go(func() error {
 			n, err := r.typed.CoreV1().Nodes().Create(ctx, node(i), metav1.CreateOptions{})
 			if err != nil {
+				return err
+			}
+			if err := r.running(ctx, driverPod(i)); err != nil {
 				return err
 			}
 			slices, err := m.Slices(n, layout)

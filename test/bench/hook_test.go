@@ -52,7 +52,7 @@ func TestHook(t *testing.T) {
 // syncedStack writes the GPUStack of a controller that has read the cluster with the settings of the values.
 func (r *rig) syncedStack() *v1alpha1.GPUStack {
 	r.t.Helper()
-	parsed, err := settings.FromValues([]byte(moduleSettings()))
+	parsed, err := settings.FromValues([]byte(moduleSettings("None")))
 	require.NoError(r.t, err)
 	stack := &v1alpha1.GPUStack{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.StackName}}
 	require.NoError(r.t, r.custom.Create(context.Background(), stack))

@@ -36,7 +36,7 @@ const (
 // a change of one node among few and among many.
 func TestLatency(t *testing.T) {
 	r := up(t, "latency")
-	r.install()
+	r.install("None")
 	debug := r.debug()
 	made := 0
 	for _, nodes := range []int{1, 500} {

@@ -31,7 +31,7 @@ func TestProcesses(t *testing.T) {
 	for _, s := range sizes(t) {
 		t.Run(s.name, func(t *testing.T) {
 			r := up(t, s.name)
-			r.install()
+			r.install(s.partitioning())
 			m := &meter{rig: r, size: s, empty: empty}
 			if empty == nil {
 				m.baseline()

@@ -142,12 +142,12 @@ func (r *rig) nodeGroups() {
 	}
 }
 
-// install starts the module under addon-operator, and the controller, on a cluster without nodes.
-func (r *rig) install() {
+// install starts the module, for cards cut or not, under addon-operator, and the controller, on a cluster without nodes.
+func (r *rig) install(partitioning string) {
 	r.t.Helper()
 	r.nodeGroups()
 	path := filepath.Join(r.t.TempDir(), "settings.yaml")
-	require.NoError(r.t, os.WriteFile(path, []byte(moduleSettings()), 0o600))
+	require.NoError(r.t, os.WriteFile(path, []byte(moduleSettings(partitioning)), 0o600))
 	r.cluster("operator", "start", "--module", moduleDir, "--settings", path)
 	r.cluster("controller", "start", "--binary", controllerPath, "--wait", "60s")
 	r.await("module installed, no nodes", 3*time.Minute, func(ctx context.Context) error { return r.ready(ctx, 0) })

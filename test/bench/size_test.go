@@ -22,6 +22,8 @@ const (
 	cut, partitions = "smallest", 7
 	// groups are the node groups that nodes are spread over.
 	groups = 10
+	// namespace of the module.
+	namespace = "d8-gpu-dra"
 	// groupLabel is the label by which Deckhouse says which group a node is in.
 	groupLabel = "node.deckhouse.io/group"
 )
@@ -72,11 +74,19 @@ func nodeName(i int) string { return fmt.Sprintf("gpu-node-%05d", i) }
 
 func groupName(i int) string { return fmt.Sprintf("gpu-%d", i%groups) }
 
+// partitioning is what the settings say of a group whose cards the fleet has cut, or not.
+func (s size) partitioning() string {
+	if s.cut {
+		return "Static"
+	}
+	return "None"
+}
+
 // moduleSettings list all groups.
-func moduleSettings() string {
+func moduleSettings(partitioning string) string {
 	out := "nodeGroups:\n"
 	for i := range groups {
-		out += fmt.Sprintf("- {name: %s, drivers: [nvidia]}\n", groupName(i))
+		out += fmt.Sprintf("- {name: %s, drivers: [nvidia], partitioning: %s}\n", groupName(i), partitioning)
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func (in *input) readFile(file string, stdin io.Reader) {
 	case len(data) > maxInput:
 		in.fail(w, "has more than %d MiB; is it the right file?", maxInput>>20)
 	case in.readDocuments(w, data) == 0:
-		in.fail(w, "holds no document; expected GPUClaimTemplates, or settings with claimTemplates")
+		in.fail(w, "holds no document; expected GPUClaimTemplates, or settings")
 	}
 }
 
@@ -70,7 +70,7 @@ func (in *input) readDocuments(w where, data []byte) (found int) {
 		case err != nil:
 			in.fail(at, "is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 		case object[0] != '{':
-			in.fail(at, "is no object; expected a GPUClaimTemplate, or settings with claimTemplates")
+			in.fail(at, "is no object; expected a GPUClaimTemplate, or settings")
 		default:
 			in.read(at, object)
 		}

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
-	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 // input is everything read so far.
 type input struct {
 	templates []template
-	drivers   []profile.Driver
+	drivers   []driver
+	settings  []document
 	// brokenDrivers are names of profiles that are reported already: what uses one is not reported again.
 	brokenDrivers []string
 	errs          []problem
@@ -79,13 +79,14 @@ func (in *input) checkNamespaces(names []string) {
 func (in *input) read(w where, data []byte) {
 	var head struct {
 		metav1.TypeMeta
-		Items          []json.RawMessage
-		ClaimTemplates json.RawMessage
-		CustomDrivers  json.RawMessage
-		Spec           struct{ Settings json.RawMessage }
+		Items []json.RawMessage
+		Spec  struct{ Settings json.RawMessage }
 	}
+	var keys map[string]json.RawMessage
 	// What does not fit into head is no head to look at: the kind decides on its own.
 	_ = json.Unmarshal(data, &head)
+	_ = json.Unmarshal(data, &keys)
+	isSettings := slices.ContainsFunc(settingsKeys, func(k string) bool { return keys[k] != nil })
 	switch {
 	case head.Kind == "GPUClaimTemplate":
 		in.readTemplate(w, head.APIVersion, data)
@@ -94,13 +95,13 @@ func (in *input) read(w where, data []byte) {
 			in.read(where{fmt.Sprintf("%s, items[%d]", w.name, i), w.order}, item)
 		}
 	case head.Kind == "ModuleConfig" && head.Spec.Settings != nil:
-		in.readSettings(w, "spec.settings", head.Spec.Settings)
-	case head.Kind == "" && (head.ClaimTemplates != nil || head.CustomDrivers != nil):
-		in.readSettings(w, "", data)
+		in.readSettings(w, "spec.settings", false, head.Spec.Settings)
+	case head.Kind == "" && isSettings:
+		in.readSettings(w, "", true, data)
 	case head.Kind != "":
-		in.fail(w, "kind: found %q, expected GPUClaimTemplate, or settings with claimTemplates", head.Kind)
+		in.fail(w, "kind: found %q, expected GPUClaimTemplate, or settings", head.Kind)
 	default:
-		in.fail(w, "found neither kind: GPUClaimTemplate nor settings with claimTemplates")
+		in.fail(w, "found neither kind: GPUClaimTemplate nor any key of the settings")
 	}
 }
 

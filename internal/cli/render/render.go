@@ -19,8 +19,11 @@ func New() *cobra.Command {
 		Short: "Print the ResourceClaimTemplates that GPUClaimTemplates become",
 		Long: `Print the ResourceClaimTemplates that GPUClaimTemplates become, without a cluster.
 
-FILE holds GPUClaimTemplates, or settings (Helm values, or a ModuleConfig) with claimTemplates; YAML or JSON, any
-number of documents; "-" is standard input. Drivers that settings describe in customDrivers are known to all files.
+FILE holds GPUClaimTemplates, or settings (Helm values, or a ModuleConfig); YAML or JSON, any number of documents; "-" is
+standard input. Drivers that settings describe in customDrivers are known to all files.
+
+Settings are checked as a whole, not only their claimTemplates: by the schema, by the driver profiles and the distribution,
+and the CEL of deviceClasses.extra by the API server's compiler. What depends on the cluster is not refused.
 
 Nothing is printed when anything is wrong: the exit code is 1 and every error is listed.`,
 		Example: `  gpu-dra render -f examples/claim-templates/gpu-16gb-min.yaml | kubectl apply -f -
@@ -47,7 +50,8 @@ Nothing is printed when anything is wrong: the exit code is 1 and every error is
 
 // Render reads files, "-" being stdin, and writes the ResourceClaimTemplates of every GPUClaimTemplate in them as YAML
 // documents: in the order read, each by namespace. Namespaces, where given, stand in for those of the templates. The error
-// joins everything that is wrong, a line each, with file, document and field; nothing is written then.
+// joins everything that is wrong with templates and settings, a line each, with file, document and field; nothing is written
+// then.
 func Render(files []string, stdin io.Reader, namespaces []string, out io.Writer) error {
 	var in input
 	in.checkNamespaces(namespaces)
@@ -58,6 +62,9 @@ func Render(files []string, stdin io.Reader, namespaces []string, out io.Writer)
 	var objects []any
 	for _, t := range in.templates {
 		objects = append(objects, in.build(t, profiles, namespaces)...)
+	}
+	for _, d := range in.settings {
+		in.checkSettings(d, profiles)
 	}
 	if err := in.err(); err != nil {
 		return err

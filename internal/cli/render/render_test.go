@@ -79,7 +79,6 @@ func TestManyDocumentsOfManyFiles(t *testing.T) {
 	one, two := strings.Replace(crd, "NAME", "one", 1), strings.Replace(crd, "NAME", "two", 1)
 	settings := filepath.Join(t.TempDir(), "values.yaml")
 	require.NoError(t, os.WriteFile(settings, []byte(`
-# Keys that render does not read are for the settings' schema to check.
 nodeGroups: [{name: npu, drivers: [npu]}]
 claimTemplates:
 - name: npu
@@ -126,7 +125,21 @@ func TestNamespacesOfTheCommandLine(t *testing.T) {
 }
 
 func TestNoTemplatesIsNoError(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, Render([]string{"-"}, strings.NewReader("claimTemplates: []"), nil, &out))
-	assert.Empty(t, out.String())
+	for _, stdin := range []string{"claimTemplates: []", "nodeGroups: []\nglobal: {modules: {}}", "kind: ModuleConfig\nspec: {settings: {}}"} {
+		var out bytes.Buffer
+		require.NoError(t, Render([]string{"-"}, strings.NewReader(stdin), nil, &out), stdin)
+		assert.Empty(t, out.String())
+	}
+}
+
+// The settings that the documentation shows are in order.
+func TestExamplesOfSettings(t *testing.T) {
+	files, err := filepath.Glob("../../../examples/values/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range append(files, "../../../examples/demo/settings.yaml") {
+		var out bytes.Buffer
+		require.NoError(t, Render([]string{file}, nil, []string{"default"}, &out), file)
+		require.NotEmpty(t, out.String(), file)
+	}
 }

@@ -36,10 +36,11 @@ func (r *Reconciler) pods(ctx context.Context, node string) (map[string]v1alpha1
 	})
 	out := map[string]v1alpha1.DriverPod{}
 	for _, p := range r.Profiles.All() {
-		if len(p.PodSelector) == 0 {
+		podLabels := p.PodLabels()
+		if len(podLabels) == 0 {
 			continue
 		}
-		selector := labels.SelectorFromSet(p.PodSelector)
+		selector := labels.SelectorFromSet(podLabels)
 		for i := range list.Items {
 			if selector.Matches(labels.Set(list.Items[i].Labels)) {
 				out[p.Name] = driverPod(&list.Items[i])
@@ -58,19 +59,4 @@ func compareBool(a, b bool) int {
 		return -1
 	}
 	return 1
-}
-
-func driverPod(p *corev1.Pod) v1alpha1.DriverPod {
-	out := v1alpha1.DriverPod{Name: p.Name, Phase: p.Status.Phase, Reason: p.Status.Reason}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			out.Ready = c.Status == corev1.ConditionTrue
-		}
-	}
-	for _, s := range p.Status.ContainerStatuses {
-		if w := s.State.Waiting; out.Reason == "" && w != nil {
-			out.Reason = w.Reason
-		}
-	}
-	return out
 }

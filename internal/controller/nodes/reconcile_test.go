@@ -91,7 +91,11 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				return c.Delete(ctx, o, opts...)
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-				if err := log("label", o); err != nil {
+				verb := "label"
+				if _, ok := o.(*v1alpha1.GPUNode); ok {
+					verb = "untrack"
+				}
+				if err := log(verb, o); err != nil {
 					return err
 				}
 				return c.Patch(ctx, o, p, opts...)
@@ -144,7 +148,7 @@ func (w *world) set(o client.Object) {
 func TestNodeOfAGroup(t *testing.T) {
 	w := newWorld(t, node("n1", "1", inGroup))
 	writes, _ := w.step("n1")
-	require.Equal(t, []string{"create", "status", "label"}, writes)
+	require.Equal(t, []string{"create", "untrack", "status", "label"}, writes)
 	require.Equal(t, "False NotPublished label=false", w.registered("n1"))
 
 	g := &v1alpha1.GPUNode{}
@@ -246,36 +250,11 @@ func TestNodeReplacedByAnotherOfTheSameName(t *testing.T) {
 	require.NotZero(t, after)
 	require.False(t, w.Pass.Over())
 	writes, _ = w.step("n1")
-	require.Equal(t, []string{"create", "status", "label"}, writes)
+	require.Equal(t, []string{"create", "untrack", "status", "label"}, writes)
 	g := &v1alpha1.GPUNode{}
 	require.NoError(t, w.client.Get(context.Background(), types.NamespacedName{Name: "n1"}, g))
 	require.Equal(t, types.UID("new"), g.OwnerReferences[0].UID)
 	require.EqualValues(t, 8, g.Status.Drivers[0].HighWater, "the cards of the other node are not this one's history")
-}
-
-func TestDriverPods(t *testing.T) {
-	pod := func(name string, created int, on string, labels map[string]string, waiting string) *corev1.Pod {
-		p := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "gpu-dra", Name: name, Labels: labels, CreationTimestamp: metav1.NewTime(start.Add(time.Duration(created) * time.Minute))},
-			Spec:       corev1.PodSpec{NodeName: on},
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-		}
-		if waiting != "" {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waiting}}}}
-		}
-		return p
-	}
-	ours := map[string]string{"app": "driver-example"}
-	w := newWorld(t, node("n1", "1", inGroup),
-		pod("older", 1, "n1", ours, ""), pod("newer", 2, "n1", ours, "CrashLoopBackOff"),
-		pod("foreign", 3, "n1", map[string]string{"app": "x"}, ""), pod("elsewhere", 4, "n2", ours, ""))
-	w.step("n1")
-	g := &v1alpha1.GPUNode{}
-	require.NoError(t, w.client.Get(context.Background(), types.NamespacedName{Name: "n1"}, g))
-	require.Equal(t, &v1alpha1.DriverPod{Name: "newer", Phase: corev1.PodRunning, Ready: true, Reason: "CrashLoopBackOff"}, g.Status.Drivers[0].Pod)
-	require.Equal(t, []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "n1"}}}, w.requestOfPod(context.Background(), pod("p", 1, "n1", ours, "")))
-	unplaced := pod("p", 1, "", ours, "")
-	require.Empty(t, w.requestOfPod(context.Background(), unplaced))
 }
 
 func TestOutdatedCacheIsNoError(t *testing.T) {

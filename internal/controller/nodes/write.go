@@ -17,12 +17,19 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 )
 
+// untracked takes managedFields off a new GPUNode, and the API server tracks none from then on: they would be almost half of
+// the object, which watchers keep whole (addon-operator as nested maps), and the controller is its only writer.
+var untracked = []byte(`{"metadata":{"managedFields":[{}]}}`)
+
 // write creates the GPUNode where there is none and patches its status where it differs. The patch carries the version that
 // the status was computed from: one computed from an outdated status could move back the time a driver was lost.
 func (r *Reconciler) write(ctx context.Context, node *corev1.Node, have *v1alpha1.GPUNode, status v1alpha1.GPUNodeStatus) error {
 	if have == nil {
 		have = &v1alpha1.GPUNode{ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{ownerReference(node)}}}
 		if err := r.Client.Create(ctx, have); err != nil {
+			return err
+		}
+		if err := r.Client.Patch(ctx, have, client.RawPatch(types.MergePatchType, untracked)); err != nil {
 			return err
 		}
 	}

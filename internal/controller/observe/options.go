@@ -49,11 +49,12 @@ func CacheOptions(namespace string, drivers []*profile.Driver) cache.Options {
 func DriverPods(drivers []*profile.Driver) labels.Selector {
 	key, values := "", map[string]bool{}
 	for _, d := range drivers {
-		for k, v := range d.PodSelector {
+		podLabels := d.PodLabels()
+		for k, v := range podLabels {
 			if key == "" {
 				key = k
 			}
-			if k != key || len(d.PodSelector) > 1 {
+			if k != key || len(podLabels) > 1 {
 				return labels.Everything()
 			}
 			values[v] = true

@@ -47,8 +47,6 @@ func Node(n *corev1.Node) *corev1.Node {
 			NodeInfo: corev1.NodeSystemInfo{
 				KubeletVersion:          info.KubeletVersion,
 				ContainerRuntimeVersion: info.ContainerRuntimeVersion,
-				OSImage:                 info.OSImage,
-				KernelVersion:           info.KernelVersion,
 			},
 		},
 	}
@@ -79,28 +77,38 @@ func DriverPod(p *corev1.Pod) *corev1.Pod {
 			out.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
 		}
 	}
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
-		for _, s := range list {
-			if reason := notRunning(s); reason != "" {
-				out.Status.ContainerStatuses = append(out.Status.ContainerStatuses, corev1.ContainerStatus{
-					Name:  s.Name,
-					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
-				})
-			}
+	out.Status.InitContainerStatuses = unfinished(p.Status.InitContainerStatuses, true)
+	out.Status.ContainerStatuses = unfinished(p.Status.ContainerStatuses, false)
+	return out
+}
+
+// unfinished keeps of the containers that do not run, and of the init containers that are not done, in what state they are and
+// what they said when they last ended: an init container that waits for something says there for what.
+func unfinished(list []corev1.ContainerStatus, init bool) []corev1.ContainerStatus {
+	var out []corev1.ContainerStatus
+	for _, s := range list {
+		kept := corev1.ContainerStatus{Name: s.Name}
+		switch {
+		case s.State.Waiting != nil:
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.State.Waiting.Reason}
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+			kept.State.Terminated = ended(s.State.Terminated)
+		case s.State.Running != nil && init:
+			kept.State.Running = &corev1.ContainerStateRunning{}
+		default:
+			continue
 		}
+		kept.LastTerminationState.Terminated = ended(s.LastTerminationState.Terminated)
+		out = append(out, kept)
 	}
 	return out
 }
 
-// notRunning is the reason why a container does not run; empty when it does, or has done its work.
-func notRunning(s corev1.ContainerStatus) string {
-	switch {
-	case s.State.Waiting != nil:
-		return s.State.Waiting.Reason
-	case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
-		return s.State.Terminated.Reason
+func ended(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if t == nil {
+		return nil
 	}
-	return ""
+	return &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, Message: t.Message}
 }
 
 // ControlPlanePod keeps the command lines of a pod of the control plane, and the annotation with its version.

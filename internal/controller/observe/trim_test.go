@@ -61,7 +61,7 @@ func TestNode(t *testing.T) {
 	}
 	want := &corev1.Node{ObjectMeta: kept(), Spec: corev1.NodeSpec{Taints: taints}, Status: corev1.NodeStatus{
 		Capacity: used, Allocatable: used,
-		NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1", ContainerRuntimeVersion: "c", OSImage: "o", KernelVersion: "k"},
+		NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1", ContainerRuntimeVersion: "c"},
 	}}
 	check(t, Node, in, want)
 }
@@ -72,21 +72,26 @@ func TestDriverPod(t *testing.T) {
 	waiting := func(name, reason string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
 	}
+	// A container that ended before it came to where it is.
+	again := func(s corev1.ContainerStatus) corev1.ContainerStatus {
+		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "why"}
+		return s
+	}
+	failed := corev1.ContainerStatus{Name: "failed", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "m"}}}
 	in := &corev1.Pod{
 		ObjectMeta: whole(map[string]string{}),
 		Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c"}}},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, Reason: "r", Message: "m", PodIP: "1.2.3.4",
 			Conditions:            []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "m"}},
-			InitContainerStatuses: []corev1.ContainerStatus{done, waiting("guard", "PodInitializing")},
-			ContainerStatuses: []corev1.ContainerStatus{running, {
-				Name: "failed", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "m"}},
-			}},
+			InitContainerStatuses: []corev1.ContainerStatus{done, again(running), waiting("next", "PodInitializing")},
+			ContainerStatuses:     []corev1.ContainerStatus{running, again(waiting("crashes", "CrashLoopBackOff")), failed},
 		},
 	}
 	want := &corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{
 		Phase: corev1.PodRunning, Reason: "r", Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}},
-		ContainerStatuses: []corev1.ContainerStatus{waiting("guard", "PodInitializing"), waiting("failed", "Error")},
+		InitContainerStatuses: []corev1.ContainerStatus{again(running), waiting("next", "PodInitializing")},
+		ContainerStatuses:     []corev1.ContainerStatus{again(waiting("crashes", "CrashLoopBackOff")), failed},
 	}}
 	want.CreationTimestamp = deleted
 	check(t, DriverPod, in, want)

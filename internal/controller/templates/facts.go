@@ -65,5 +65,5 @@ func (w *work) satisfiable(ctx context.Context) metav1.Condition {
 	for i := range nodes.Items {
 		devices = append(devices, nodes.Items[i].Status.Devices...)
 	}
-	return claim.Satisfiable(template.Spec, devices, driver)
+	return claim.Satisfiable(template.Spec, devices, driver, claim.DriverGates(r.Settings, driver))
 }

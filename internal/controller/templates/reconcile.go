@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/claim"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
 const (
@@ -39,6 +40,8 @@ type Reconciler struct {
 	// Live reads from the API server.
 	Live     client.Reader
 	Profiles *profile.Set
+	// Settings tell which gates of the drivers are on, for templates that share devices; nil: nothing is known of gates.
+	Settings *settings.Settings
 	Clock    clock.PassiveClock
 	// Synced is true once every GPUNode was written: before, nothing is said of devices.
 	Synced func() bool

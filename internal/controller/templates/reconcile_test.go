@@ -19,6 +19,8 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
 var resourceGroup = schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaimtemplates"}
@@ -221,4 +223,34 @@ func TestSatisfiable(t *testing.T) {
 	w.Synced = func() bool { return false }
 	w.quiet()
 	require.Equal(t, condition.TemplateSatisfiable, reason(), "a restart does not forget what was known")
+}
+
+// The gates of a driver stand in the settings: a template that shares devices says when no node group can.
+func TestSharingThatNoGroupHas(t *testing.T) {
+	tmpl := template("a")
+	tmpl.Spec.Sharing = &v1alpha1.Sharing{Strategy: "MPS"}
+	w := newWorld(t, tmpl, namespace("a", nil),
+		&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu.example.com"}},
+		&v1alpha1.GPUNode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1alpha1.GPUNodeStatus{
+			Devices: []v1alpha1.DeviceGroup{{Driver: "gpu.example.com", Kind: v1alpha1.DeviceWhole, Memory: ptr.To(resource.MustParse("80Gi")), Count: 1}},
+		}})
+	driver, _ := w.Profiles.ByName("example")
+	driver.Plugin = &profile.Plugin{}
+	driver.Gates = []profile.Gate{{Name: "Shares"}}
+	driver.Sharing = &profile.Sharing{APIVersion: "gpu.example.com/v1", Kinds: map[v1alpha1.DeviceKind]string{v1alpha1.DeviceWhole: "Config"},
+		Strategies: map[string]profile.SharingStrategy{"MPS": {Kinds: []v1alpha1.DeviceKind{v1alpha1.DeviceWhole}, Gates: []string{"Shares"}}}}
+	satisfiable := func() *metav1.Condition {
+		w.quiet()
+		return condition.Find(w.template().Status.Conditions, condition.Satisfiable)
+	}
+	require.Equal(t, metav1.ConditionTrue, satisfiable().Status, "without settings nothing is known of gates")
+
+	w.Settings = &settings.Settings{NodeGroups: []settings.NodeGroup{{Name: "a100", Drivers: []string{"example"}}}}
+	got := satisfiable()
+	require.Equal(t, metav1.ConditionFalse, got.Status)
+	require.Contains(t, got.Message, "off in every node group that runs it: a100")
+	require.Equal(t, "True Written 1/1", w.status(), "it is written: the gate may come")
+
+	w.Settings.Drivers = map[string]settings.DriverConfig{"example": {FeatureGates: map[string]bool{"Shares": true}}}
+	require.Equal(t, metav1.ConditionTrue, satisfiable().Status)
 }

@@ -1,0 +1,79 @@
+package charttest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+	"github.com/gpu-dra/gpu-dra/internal/values"
+)
+
+// Where no hooks judge a profile of the user's own, the chart refuses what would spoil its objects, in the words of Go.
+func TestFaultsOfOwnProfiles(t *testing.T) {
+	profile := func(more string) string {
+		return "customDrivers: [{name: acme, driverName: npu.acme.example, " + more + "}]"
+	}
+	plugin := func(more string) string {
+		return profile("gates: [{name: A}], plugin: {image: {repository: r.example/a, tag: v1.0.0}, " + more + "}")
+	}
+	mounts := func(more string) string { return plugin("containers: [{name: a, mounts: [" + more + "]}]") }
+	for in, field := range map[string]string{
+		profile("classes: [{name: a.b, expression: 'true'}, {name: a.b, expression: 'false'}]"):                                  "classes[1].name",
+		profile("classes: [{name: a.b, choice: Any, expression: 'true'}, {name: a.c, choice: Any, expression: 'true'}]"):         "classes[1].choice",
+		profile("gates: [{name: A}, {name: A}]"):                                                                                 "gates[1].name",
+		profile("gates: [{name: A, excludes: [B]}]"):                                                                             "gates[0].excludes[0]",
+		profile("gates: [{name: B}, {name: A, requires: [B, A]}]"):                                                               "gates[1].requires[1]",
+		plugin("containers: [{name: a, when: {gate: A}}]"):                                                                       "plugin.containers",
+		plugin("containers: [{name: a}, {name: a}]"):                                                                             "plugin.containers[1].name",
+		plugin("containers: [{name: guard}]"):                                                                                    "plugin.containers[0].name",
+		plugin("containers: [{name: a, args: ['--x={nodeName}']}]"):                                                              "plugin.containers[0].args[0]",
+		plugin("containers: [{name: a, env: [{name: X, value: '{kubletRoot}/plugins'}]}]"):                                       "plugin.containers[0].env[0].value",
+		plugin("containers: [{name: a, env: [{name: X, value: a}, {name: X, value: b}]}]"):                                       "plugin.containers[0].env[1].name",
+		plugin("containers: [{name: a, env: [{name: X, value: a, when: {gate: B}}]}]"):                                           "plugin.containers[0].env[0].when.gate",
+		plugin("containers: [{name: a}, {name: b, when: {gate: B}}]"):                                                            "plugin.containers[1].when.gate",
+		plugin("containers: [{name: a, healthPort: 9000}, {name: b, metricsPort: 9000}]"):                                        "plugin.containers[1].metricsPort",
+		plugin("containers: [{name: a}], perPodSockets: true"):                                                                   "plugin.perPodSockets",
+		plugin("containers: [{name: a}], waitFor: [{what: x, hostPath: '/{image}', anyOf: [b]}]"):                                "plugin.waitFor[0].hostPath",
+		plugin("containers: [{name: a}], waitFor: [{what: x, hostPath: /a, anyOf: ['{cdiRoot}']}]"):                              "plugin.waitFor[0].anyOf[0]",
+		plugin("containers: [{name: a}], rules: [{apiGroups: [''], resources: [nodes], verbs: [get], when: {gate: B}}]"):         "plugin.rules[0].when.gate",
+		plugin("containers: [{name: a}], namespaceRules: [{apiGroups: [''], resources: [pods], verbs: [get], when: {gate: B}}]"): "plugin.namespaceRules[0].when.gate",
+		mounts("{name: x, hostPath: '/a/{logLevel}'}"):                                                                           "plugin.containers[0].mounts[0].hostPath",
+		mounts("{name: x, hostPath: /a, path: '/a/{image}'}"):                                                                    "plugin.containers[0].mounts[0].path",
+		mounts("{name: guard-wait-0, hostPath: /a}"):                                                                             "plugin.containers[0].mounts[0].name",
+		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /b}"):                                                               "plugin.containers[0].mounts[1].name",
+		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /a, type: Directory, path: /b}"):                                    "plugin.containers[0].mounts[1].name",
+		mounts("{name: x, hostPath: /a}, {name: z, hostPath: /b, path: /a}"):                                                     "plugin.containers[0].mounts[1].path",
+		mounts("{name: x, hostPath: /a, propagation: Bidirectional}"):                                                            "plugin.containers[0].mounts[0].propagation",
+	} {
+		raw, err := json.Marshal(parse(t, in))
+		require.NoError(t, err)
+		s, err := settings.FromValues(raw)
+		require.NoError(t, err, in)
+		_, problems := settings.Profiles(s)
+		byGo := map[string]bool{}
+		for _, p := range problems {
+			byGo[p.String()] = true
+		}
+		got := refusal(t, Options{Values: parse(t, in)})
+		require.Contains(t, got, "\n- customDrivers[0]."+field+": found ", in)
+		for _, line := range strings.Split(got, "\n- ")[1:] {
+			require.Contains(t, byGo, line, in)
+		}
+		// Hooks leave such a profile out, and the controller reports it.
+		internal := values.Internal{Cluster: values.Cluster{RefusedDrivers: []string{"acme"}}}
+		require.Empty(t, refusal(t, Options{Values: underHooks(t, parse(t, in), internal)}), in)
+	}
+	long := strings.Repeat("a", 57)
+	refused(t, map[string][]string{
+		strings.Replace(plugin("containers: [{name: a}]"), "name: acme", "name: "+long, 1):     {`- customDrivers[0].name: found "` + long + `", expected at most 56`},
+		strings.Replace(plugin("containers: [{name: a}]"), "name: acme", "name: "+long[1:], 1): {},
+		strings.Replace(profile("classes: []"), "name: acme", "name: "+long, 1):                {},
+	})
+	// Braces that are no tokens.
+	refused(t, map[string][]string{
+		plugin(`containers: [{name: a, args: ['{"a": 1}', '${HOME}', '{a-b}'], env: [{name: X, value: '{featureGates}'}]}]`): {},
+	})
+}

@@ -1,0 +1,155 @@
+package charttest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+	"github.com/gpu-dra/gpu-dra/internal/values"
+)
+
+// refusal is what a render says of settings; empty: it renders.
+func refusal(t *testing.T, o Options) string {
+	t.Helper()
+	chart, err := Load()
+	require.NoError(t, err)
+	_, _, err = Render(chart, o)
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// refused checks a table of settings and the beginnings of what is said of them; none: they are accepted.
+func refused(t *testing.T, table map[string][]string) {
+	t.Helper()
+	for in, says := range table {
+		got := refusal(t, Options{Values: parse(t, in)})
+		if len(says) == 0 {
+			require.Empty(t, got, in)
+		}
+		for _, s := range says {
+			require.Contains(t, got, s, in)
+		}
+	}
+}
+
+func TestRefusedAtRender(t *testing.T) {
+	const at = "nodeSelector: {a: b}"
+	refused(t, map[string][]string{
+		"foo: 1": {"additional properties 'foo' not allowed"},
+		"claimTemplates: [{name: a, driver: example, namespaces: [b], minMemory: 16GB}]": {"minMemory"},
+		"nodeGroups: [{name: a, drivers: [example]}]":                                    {"- nodeGroups[0].nodeSelector: found none"},
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a b: c}}]":            {"- nodeGroups[0].nodeSelector.a b: no label has such a key"},
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {e.f/a_B.c-d: c}}]":    {},
+		"nodeGroups: [{name: a, drivers: [example], " + at + "}, {name: a, drivers: [example], " + at + "}]": {
+			`- nodeGroups[1].name: found "a", which nodeGroups[0] has already; merge the two`},
+		"claimTemplates: [{name: a, driver: example, namespaces: [b]}, {name: a, driver: example, namespaces: [c]}]": {
+			`- claimTemplates[1].name: found "a"`},
+		"customDrivers: [{name: a, driverName: a.b}, {name: a, driverName: c.d}]": {`- customDrivers[1].name: found "a"`},
+		"deviceClasses: {extra: [{name: a.b, selectors: ['true']}, {name: a.b, selectors: ['true']}]}": {
+			`- deviceClasses.extra[1].name: found "a.b"`},
+		"deviceClasses: {extra: [{name: gpu.example.com, selectors: ['true']}]}": {
+			`- deviceClasses.extra[0].name: found "gpu.example.com", which is a class of a driver profile`},
+		"customDrivers: [{name: thief, driverName: gpu.example.com}]": {
+			`- customDrivers[0].driverName: found "gpu.example.com", which the profile "example" describes already`},
+		"customDrivers: [{name: a, driverName: a.b}, {name: c, driverName: c.d, otherDrivers: [e.f, a.b]}]": {
+			`- customDrivers[1].otherDrivers[1]: found "a.b", which the profile "a" describes already`},
+		"customDrivers: [{name: a, driverName: a.b, classes: [{name: gpu.example.com, expression: 'true'}]}]": {
+			`- customDrivers: profiles "a" and "example" both have a class "gpu.example.com"; rename one`},
+		"nodeGroups: [{name: a, drivers: [example], " + at + ", driverOverrides: {nvidia: {logLevel: 1}}}]": {
+			"- nodeGroups[0].driverOverrides.nvidia: the group does not run this driver; add it to nodeGroups[0].drivers or remove the override"},
+		"nodeGroups: [{name: a, drivers: [example], " + at + ", passthrough: true}]": {
+			"- nodeGroups[0].passthrough: found true, expected a driver with a class for virtual machines (choice Passthrough) or a gate for it, which example has not"},
+		"nodeGroups: [{name: a, drivers: [example, nvidia], " + at + ", passthrough: true}]": {},
+	})
+}
+
+// One render names everything that is wrong, so that nobody mends one thing at a time.
+func TestEveryFaultIsNamedAtOnce(t *testing.T) {
+	got := refusal(t, Options{Values: parse(t, `
+nodeGroups: [{name: a, drivers: [nvdia]}, {name: a, drivers: [example], nodeSelector: {a: b}}]
+drivers: {exmaple: {logLevel: 1}}
+claimTemplates: [{name: a, driver: amb, namespaces: [b]}]
+`)})
+	for _, path := range []string{"nodeGroups[0].nodeSelector", "nodeGroups[0].drivers[0]", "nodeGroups[1].name", "drivers.exmaple", "claimTemplates[0].driver"} {
+		require.Contains(t, got, "\n- "+path+": ")
+	}
+	require.Equal(t, 5, strings.Count(got, "\n- "), got)
+
+	many := ""
+	for range 30 {
+		many += "- {name: a, drivers: [example]}\n"
+	}
+	got = refusal(t, Options{Values: parse(t, "nodeGroups:\n"+many)})
+	require.Equal(t, 21, strings.Count(got, "\n- "), got)
+	require.Contains(t, got, "\n- and 39 more", "30 without a selector, 29 of a name that is taken")
+}
+
+// What the controller reports of settings that reached it some other way is what the chart says.
+func TestChartAndControllerSayTheSame(t *testing.T) {
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	for _, in := range []string{
+		"nodeGroups: [{name: a, drivers: [example]}]",
+		"nodeGroups: [{name: a, drivers: [example, nvdia], nodeSelector: {a: b}}]",
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}}, {name: a, drivers: [example], nodeSelector: {a: b}}]",
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, driverOverrides: {nvidia: {logLevel: 1}}}]",
+		"drivers: {nvdia: {logLevel: 1}}",
+		"deviceClasses: {extra: [{name: gpu.example.com, selectors: ['true']}]}",
+		"deviceClasses: {extra: [{name: a.b, selectors: ['true'], driver: nvdia}]}",
+		"deviceClasses: {classes: {gpu.exmaple.com: {create: Never}}}",
+		acme + "drivers: {nvdia: {}}\n",
+		"customDrivers: [{name: a, driverName: a.b, classes: [{name: gpu.example.com, expression: 'true'}]}]",
+	} {
+		raw, err := json.Marshal(parse(t, in))
+		require.NoError(t, err)
+		s, err := settings.FromValues(raw)
+		require.NoError(t, err)
+		set, problems := settings.Profiles(s)
+		require.Empty(t, problems)
+		problems = settings.Problems(s, set, distributions["Vanilla"])
+		require.NotEmpty(t, problems, in)
+		got := refusal(t, Options{Values: parse(t, in)})
+		for _, p := range problems {
+			require.Contains(t, got, "\n- "+p.String(), in)
+		}
+	}
+}
+
+func TestClassesWithoutADriver(t *testing.T) {
+	const class = "extra: [{name: a.example.com, selectors: ['true'], extendedResourceName: example.com/a}]"
+	refused(t, map[string][]string{
+		"deviceClasses: {" + class + "}": {
+			"- deviceClasses.extra[0].driver: found none, expected the profile whose devices the class selects",
+			"or set deviceClasses.classes.a.example.com.extendedResources to Always or Never"},
+		"deviceClasses: {extendedResources: Never, " + class + "}":                                                        {},
+		"deviceClasses: {classes: {a.example.com: {extendedResources: Always}}, " + class + "}":                           {},
+		"deviceClasses: {extra: [{name: a.example.com, selectors: ['true']}]}":                                            {},
+		"deviceClasses: {extra: [{name: a.example.com, selectors: ['true'], driver: nvdia}]}":                             {`- deviceClasses.extra[0].driver: found "nvdia"`},
+		"deviceClasses: {classes: {gpu.exmaple.com: {create: Never}}}":                                                    {"- deviceClasses.classes.gpu.exmaple.com: no driver profile"},
+		"deviceClasses: {classes: {gpu.example.com: {create: Never}}}":                                                    {},
+		"deviceClasses: {classes: {a.example.com: {create: Never}}, extra: [{name: a.example.com, selectors: ['true']}]}": {},
+	})
+}
+
+// A profile that hooks refused is a condition: neither its name nor its classes or gates are a fault of what names them.
+func TestRefusedProfilesAreKnownUnderHooks(t *testing.T) {
+	in := `
+nodeGroups: [{name: a, drivers: [thief, example], passthrough: true, driverOverrides: {thief: {logLevel: 1}}}]
+drivers: {thief: {featureGates: {A: true}}, nvidia: {featureGates: {Own: true}}}
+claimTemplates: [{name: a, driver: thief, namespaces: [b]}]
+customDrivers:
+- {name: thief, driverName: gpu.example.com, classes: [{name: thief.example.com, expression: "true"}]}
+- {name: nvidia, driverName: gpu.nvidia.com, topology: {PCIeRoot: nodomain}, gates: [{name: Own}]}
+deviceClasses: {classes: {thief.example.com: {create: Never}}}
+`
+	internal := values.Internal{Cluster: values.Cluster{RefusedDrivers: []string{"nvidia", "thief"}}}
+	require.Empty(t, refusal(t, Options{Values: underHooks(t, parse(t, in), internal)}))
+	require.Contains(t, refusal(t, Options{Values: underHooks(t, parse(t, "nodeGroups: [{name: a, drivers: [nvdia]}]"), values.Internal{})}),
+		`nodeGroups[0].drivers[0]: found "nvdia", expected one of: `)
+}

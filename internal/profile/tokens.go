@@ -1,0 +1,42 @@
+package profile
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// rootTokens begin an absolute path.
+var rootTokens = []string{"{kubeletRoot}", "{cdiRoot}", "{driverRoot}", "{driverRootParent}"}
+
+// pathTokens always have a value, so a path with one is never left out.
+var pathTokens = append([]string{"{driverRootName}"}, rootTokens...)
+
+// allTokens are what the chart fills in.
+var allTokens = append([]string{"{featureGates}", "{logLevel}", "{image}", "{pullSecrets}", "{namespace}"}, pathTokens...)
+
+// token is what reads as one. `${NAME}` is a shell's.
+var token = regexp.MustCompile(`(?:^|[^$])(\{[A-Za-z]+\})`)
+
+// tokens reports words in braces that the chart would leave as they are.
+func (c *checker) tokens(field, text string, allowed []string) {
+	for _, found := range token.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(allowed, found[1]) {
+			c.wrong(field, found[1], "one of the tokens "+strings.Join(allowed, ", "))
+		}
+	}
+}
+
+// path checks an absolute path on the host or in a container.
+func (c *checker) path(field, path string) {
+	rooted := strings.HasPrefix(path, "/") || slices.ContainsFunc(rootTokens, func(t string) bool { return path == t || strings.HasPrefix(path, t+"/") })
+	if !rooted || !plainPath(path) {
+		c.wrong(field, path, "an absolute path, or one that begins with "+strings.Join(rootTokens, ", ")+"; without .. and without , : =")
+	}
+	c.tokens(field, path, pathTokens)
+}
+
+// plainPath: a list of paths is cut at commas, a volume of a path at colons.
+func plainPath(path string) bool {
+	return !strings.ContainsAny(path, ",:=\n") && !slices.Contains(strings.Split(path, "/"), "..")
+}

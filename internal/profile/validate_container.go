@@ -1,0 +1,149 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// guardName is the init container of every plugin; volumes that it looks into are called so with a number.
+const guardName, guardVolumes = "guard", "guard-wait-"
+
+// podFields are the fields of a pod that an environment variable can hold.
+var podFields = []string{
+	"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+	"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
+}
+
+func (c *checker) containers(d *Driver) {
+	list := d.Plugin.Containers
+	if !slices.ContainsFunc(list, func(x Container) bool { return x.When == nil }) {
+		c.wrong("plugin.containers", phrase(fmt.Sprintf("%d, none of them without when", len(list))), "at least one that always runs")
+	}
+	c.whens(d)
+	names, ports, volumes, uid := map[string]bool{guardName: true}, map[int32]bool{}, map[string]Mount{}, false
+	for i, x := range list {
+		field := fmt.Sprintf("plugin.containers[%d].", i)
+		if len(validation.IsDNS1123Label(x.Name)) > 0 || names[x.Name] {
+			c.wrong(field+"name", x.Name, "a lower case name that no other container of the pod has, nor "+guardName)
+		}
+		names[x.Name] = true
+		for j, text := range x.Command {
+			// They are the image's business: nothing is filled in.
+			if slices.ContainsFunc(allTokens, func(t string) bool { return strings.Contains(text, t) }) {
+				c.wrong(fmt.Sprintf("%scommand[%d]", field, j), text, "no token; tokens are filled in in args and env")
+			}
+		}
+		for j, text := range x.Args {
+			c.tokens(fmt.Sprintf("%sargs[%d]", field, j), text, allTokens)
+		}
+		uid = c.env(field, x.Env) || uid
+		if x.Privileged != "" && len(x.Capabilities) > 0 {
+			c.wrong(field+"capabilities", x.Capabilities, "none in a privileged container, which has all of them")
+		}
+		for j, name := range x.Capabilities {
+			if name == "ALL" || strings.HasPrefix(name, "CAP_") || name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {
+				c.wrong(fmt.Sprintf("%scapabilities[%d]", field, j), name, "one capability such as SYS_ADMIN")
+			}
+		}
+		c.port(field+"healthPort", x.HealthPort, ports)
+		c.port(field+"metricsPort", x.MetricsPort, ports)
+		c.mounts(field, x, volumes)
+		c.resources(field+"resources.", x.Resources)
+	}
+	if d.Plugin.PerPodSockets && !uid {
+		c.wrong("plugin.perPodSockets", true, "an environment variable with the field metadata.uid, from which the plugin names its sockets")
+	}
+}
+
+// env reports whether the pod's uid is one of the variables.
+func (c *checker) env(field string, list []Env) (uid bool) {
+	seen := map[string]bool{}
+	for i, e := range list {
+		at := fmt.Sprintf("%senv[%d].", field, i)
+		if len(validation.IsCIdentifier(e.Name)) > 0 || seen[e.Name] {
+			c.wrong(at+"name", e.Name, "the name of a variable that the container does not already have")
+		}
+		seen[e.Name] = true
+		if (e.Value == "") == (e.Field == "") {
+			c.wrong(strings.TrimSuffix(at, "."), phrase(fmt.Sprintf("value %q and field %q", e.Value, e.Field)), "exactly one of the two")
+		}
+		if e.Field != "" {
+			oneOf(c, at+"field", e.Field, podFields...)
+		}
+		c.tokens(at+"value", e.Value, allTokens)
+		uid = uid || e.Field == "metadata.uid"
+	}
+	return uid
+}
+
+// port of a container; the containers of a pod share one network.
+func (c *checker) port(field string, port int32, taken map[int32]bool) {
+	switch {
+	case port < 0 || port > 65535:
+		c.wrong(field, port, "a port from 1 to 65535, or 0 for none")
+	case port != 0 && taken[port]:
+		c.wrong(field, port, "a port that nothing else in the pod listens on")
+	}
+	taken[port] = true
+}
+
+func (c *checker) mounts(field string, x Container, volumes map[string]Mount) {
+	paths := map[string]bool{}
+	for i, m := range x.Mounts {
+		at := fmt.Sprintf("%smounts[%d].", field, i)
+		if len(validation.IsDNS1123Label(m.Name)) > 0 || strings.HasPrefix(m.Name, guardVolumes) {
+			c.wrong(at+"name", m.Name, "a lower case name that does not begin with "+guardVolumes+", which the guard's volumes have")
+		}
+		c.path(at+"hostPath", m.HostPath)
+		path := m.HostPath
+		if m.Path != "" {
+			c.path(at+"path", m.Path)
+			path = m.Path
+		}
+		if paths[path] {
+			c.wrong(at+"path", path, "a path where the container has nothing else mounted")
+		}
+		paths[path] = true
+		if v, taken := volumes[m.Name]; taken && (v.HostPath != m.HostPath || v.Type != m.Type) {
+			c.wrong(at+"name", m.Name, fmt.Sprintf("the hostPath %q and the type %q that this name has before", v.HostPath, v.Type))
+		} else {
+			volumes[m.Name] = m
+		}
+		oneOf(c, at+"type", m.Type, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
+		oneOf(c, at+"propagation", m.Propagation, "", corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
+		if m.Propagation == corev1.MountPropagationBidirectional && x.Privileged == "" {
+			c.wrong(at+"propagation", string(m.Propagation), "another one, or a container that is privileged: Kubernetes allows it there only")
+		}
+	}
+}
+
+func (c *checker) resources(field string, r *ContainerResources) {
+	if r == nil {
+		return
+	}
+	for _, name := range sortedKeys(r.Requests) {
+		request := r.Requests[name]
+		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
+			c.wrong(fmt.Sprintf("%srequests[%s]", field, name), request.String(), "at most the limit "+limit.String())
+		}
+	}
+	c.amounts(field+"requests", r.Requests)
+	c.amounts(field+"limits", r.Limits)
+}
+
+func (c *checker) amounts(field string, list corev1.ResourceList) {
+	for _, name := range sortedKeys(list) {
+		at := fmt.Sprintf("%s[%s]", field, name)
+		if amount := list[name]; amount.Sign() < 0 {
+			c.wrong(at, amount.String(), "an amount that is not negative")
+		}
+		if len(validation.IsQualifiedName(string(name))) > 0 {
+			c.wrong(at, string(name), "the name of a resource")
+		}
+	}
+}
