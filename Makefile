@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 ##@ See it work
 
 .PHONY: demo
-demo: $(CLUSTER) module controller ## The main job on a real cluster: builds Kubernetes once, shows a pod on the smallest GPU that fits
+demo: $(CLUSTER) bundle controller ## The main job on a real cluster: builds Kubernetes once, shows a pod on the smallest GPU that fits
 	@CLUSTER=$(CURDIR)/$(CLUSTER) MODULE=$(CURDIR)/$(OUT)/module CONTROLLER=$(CURDIR)/$(OUT)/gpu-dra examples/demo/run.sh
 
 .PHONY: demo-down
@@ -35,9 +35,13 @@ hooks: ## Build the hooks that addon-operator runs
 	@mkdir -p $(OUT)
 	@go build -ldflags "-s -w" -o $(OUT)/gpu-dra-hooks ./hooks
 
-.PHONY: module
-module: hooks ## Put the Deckhouse module together in _out/module
+.PHONY: bundle
+bundle: hooks ## The package for Deckhouse: the module, laid out as it expects it, in _out/module
 	@go run ./internal/gen/bundle --out $(OUT)/module --hooks $(OUT)/gpu-dra-hooks
+
+.PHONY: chart
+chart: ## The package for plain Helm: _out/gpu-dra-<version>.tgz
+	@go run ./internal/gen/chart --out $(OUT)
 
 .PHONY: $(CLUSTER)
 $(CLUSTER):
@@ -53,14 +57,22 @@ test: test-unit test-e2e ## Every test: the units, then the whole product on rea
 test-unit: ## Tests that need no cluster
 	go test ./...
 
+.PHONY: golden
+golden: ## The chart's renders of examples/values as they stand in the golden files
+	@go test -count=1 -run '^TestGolden' ./internal/charttest
+
+.PHONY: golden-update
+golden-update: ## Write the golden files anew, to be read with git diff
+	@go test -count=1 -run '^TestGolden' ./internal/charttest -update
+
 .PHONY: test-e2e
-test-e2e: $(CLUSTER) module controller ## The product on real clusters: kube-apiserver, scheduler, addon-operator, Helm
+test-e2e: $(CLUSTER) bundle chart controller ## The product from its packages on real clusters: kube-apiserver, scheduler, addon-operator, Helm
 	$(CLUSTER) build
 	cd test/operator && go test -trimpath ./...
 	go test -tags e2e -count=1 -timeout 30m -parallel 4 ./test/e2e/...
 
 .PHONY: bench
-bench: $(CLUSTER) module controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run
+bench: $(CLUSTER) bundle controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run
 	$(CLUSTER) build
 	go test -tags bench -count=1 -timeout 120m -v ./test/bench
 

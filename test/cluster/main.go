@@ -5,8 +5,9 @@
 // internal/wrapper, internal/builder) and kept in the user's cache, then started on
 // loopback with an authority of its own (internal/controlplane, internal/component). The
 // real scheduler allocates real ResourceClaims there; only kubelets are played, by kwok.
-// `cluster operator` runs the real addon-operator of Deckhouse on a module, and
-// `cluster controller` runs the module's controller with the rights the chart gives it.
+// `cluster operator` runs the real addon-operator of Deckhouse on a module, `cluster
+// controller` runs the module's controller with the rights the chart gives it, and `cluster
+// pod` any container of a Pod, such as a driver's on its node.
 package main
 
 import (
@@ -35,6 +36,10 @@ func main() {
 	stop()
 	if errors.Is(err, errNotUp) {
 		os.Exit(3)
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		os.Exit(exit.code)
 	}
 	os.Exit(1)
 }
@@ -78,7 +83,7 @@ Progress goes to standard error, results to standard output.`,
 		p.buildCommand(), p.binCommand(),
 		p.upCommand(), p.downCommand(), p.statusCommand(), p.kubeconfigCommand(),
 		p.restartCommand(), p.killCommand(),
-		p.operatorCommand(), p.controllerCommand(),
+		p.operatorCommand(), p.controllerCommand(), p.podCommand(),
 	)
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ nodeGroups:
   drivers: [nvidia]
 - name: absent
   drivers: [nvidia]
-- name: misspelt
-  drivers: [nvidai]
+- name: spec-gpu
+  drivers: [nvidia]
 customDrivers:
 - {name: nvidia, driverName: gpu.nvidia.com, topology: {PCIeRoot: nodomain}}
 deviceClasses:
@@ -43,15 +44,14 @@ func TestOddClusters(t *testing.T) {
 	r := up(t)
 	r.applyDemo()
 	r.kubectl("create", "-f", r.file("empty.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: empty}\nspec: {nodeType: Static}\n"))
-	r.kubectl("create", "-f", r.file("misspelt.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: misspelt}\nspec: {nodeType: Static, gpu: {sharing: MIG}}\n"))
+	r.kubectl("create", "-f", r.file("spec-gpu.yaml", "apiVersion: deckhouse.io/v1\nkind: NodeGroup\nmetadata: {name: spec-gpu}\nspec: {nodeType: Static, gpu: {sharing: MIG}}\n"))
 	r.startOperator(doubtfulSettings)
 	r.startController()
 
 	r.eventually("good group is ready", 90*time.Second, r.groupIs("gpu-h100", condition.Ready, "True", condition.GroupReady))
 	r.eventually("group without nodes", 30*time.Second, r.groupIs("empty", condition.Ready, "True", condition.GroupNoNodes))
 	r.eventually("group without NodeGroup", 30*time.Second, r.groupIs("absent", condition.Ready, "False", condition.GroupNodeGroupMissing))
-	r.eventually("unknown profile", 30*time.Second, r.groupIs("misspelt", condition.Ready, "False", condition.GroupDriverUnknown))
-	r.eventually("spec.gpu of the NodeGroup", 30*time.Second, r.groupIs("misspelt", condition.SoleManager, "False", condition.GroupOtherManager))
+	r.eventually("spec.gpu of the NodeGroup", 30*time.Second, r.groupIs("spec-gpu", condition.SoleManager, "False", condition.GroupOtherManager))
 	r.eventually("settings problem in GPUStack", 30*time.Second, r.stackIs(condition.SettingsAccepted, "False", condition.StackSettingsProblem))
 	r.eventually("slices of a group nobody listed", 30*time.Second, r.stackIs(condition.NodeGroupsListed, "False", condition.StackUnmanagedGroup))
 	r.eventually("the unlisted node has a GPUNode", 30*time.Second, r.nodeIs("mig-1", condition.Registered, "Unknown", condition.NodeNoDriverExpected))
@@ -92,7 +92,7 @@ func TestOddClusters(t *testing.T) {
 
 	r.settings("nodeGroups:\n- name: gpu-h100\n  drivers: [nvidia]\n")
 	r.eventually("an entry removed takes its object with it", 90*time.Second, func(ctx context.Context) error {
-		for _, name := range []string{"empty", "absent", "misspelt"} {
+		for _, name := range []string{"empty", "absent", "spec-gpu"} {
 			if _, err := r.group(ctx, name); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("GPUNodeGroup %s is still there (%v)", name, err)
 			}
@@ -101,6 +101,21 @@ func TestOddClusters(t *testing.T) {
 		return err
 	})
 
+	// A profile that nobody knows: the operator says where it stands, and no release is made of it.
+	r.settings("nodeGroups:\n- name: gpu-h100\n  drivers: [nvidia]\n- name: misspelt\n  drivers: [nvidai]\n")
+	r.eventually("unknown profile is refused", 60*time.Second, func(context.Context) error {
+		if queue := r.cluster("operator", "queue"); !strings.Contains(queue, "nodeGroups[1].drivers[0]: found") {
+			return fmt.Errorf("the queue of addon-operator is %s", queue)
+		}
+		return nil
+	})
+	revision := r.helmRevision(context.Background())
+	r.never("unknown profile -> the release stays as it is", 5*time.Second, func(ctx context.Context) error {
+		if now := r.helmRevision(ctx); now != revision {
+			return fmt.Errorf("revision %d after %d", now, revision)
+		}
+		return r.driverRuns(moduleNamespace, "nvidia", "gpu-h100", "h100-1", "h100-2", "odd-1")(ctx)
+	})
 	r.settings("nodeGroups:\n- name: gpu-h100\n  drivers: [nvidia]\n  nosuchkey: true\n")
 	r.never("settings with an unknown key lose nothing", 10*time.Second, func(ctx context.Context) error {
 		_, err := r.group(ctx, "gpu-h100")

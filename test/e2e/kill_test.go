@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -107,9 +106,8 @@ func TestKillsConverge(t *testing.T) {
 	calm.cluster("operator", "stop")
 	calm.helm("uninstall", "gpu-dra", "--namespace", calm.helmNamespace(context.Background()), "--wait")
 	calm.kubectl("delete", "gpunodegroups", "--all")
-	calm.helm("install", "gpu-dra", filepath.Join("..", ".."), "--namespace", "gpu-dra", "--create-namespace", "--skip-crds",
-		"--values", calm.file("values.yaml", grown), "--set", "distribution=Deckhouse")
-	calm.cluster("controller", "start", "--binary", controllerPath, "--namespace", "gpu-dra")
+	calm.install(grown, "--skip-crds", "--set", "distribution=Deckhouse")
+	calm.startPlainController()
 	calm.eventually("the controller's verdict equals the hooks'", 2*time.Minute, func(ctx context.Context) error {
 		got, err := calm.groupStatuses(ctx)
 		if err != nil {

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -33,8 +32,8 @@ func TestPlainHelm(t *testing.T) {
 	r.create(&corev1.Node{ObjectMeta: metaName("silent-1")})
 	r.kubectl("label", "node", "silent-1", "group=silent")
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
-	r.helm("install", "gpu-dra", filepath.Join("..", ".."), "--namespace", "gpu-dra", "--create-namespace", "--values", r.file("values.yaml", plainSettings))
-	r.cluster("controller", "start", "--binary", controllerPath, "--namespace", "gpu-dra")
+	r.install(plainSettings)
+	r.startPlainController()
 
 	r.eventually("registered group", 90*time.Second, r.groupIs("h100", condition.Ready, "True", condition.GroupReady))
 	r.eventually("group none of whose nodes registered", 30*time.Second, r.groupIs("silent", condition.Ready, "False", condition.GroupNodesMissing))
@@ -54,6 +53,6 @@ func TestPlainHelm(t *testing.T) {
 	r.kubectl("apply", "-f", r.file("c.yaml", "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu.example.com}\nspec: {}\n"))
 	r.eventually("class created", 30*time.Second, r.templateIs("fake", condition.Satisfiable, "Unknown", condition.TemplateNoDevicesYet))
 
-	r.helm("upgrade", "gpu-dra", filepath.Join("..", ".."), "--namespace", "gpu-dra", "--values", r.file("values.yaml", plainSettings))
-	r.helm("uninstall", "gpu-dra", "--namespace", "gpu-dra", "--wait")
+	r.upgrade(plainSettings)
+	r.uninstall()
 }

@@ -1,8 +1,9 @@
 //go:build e2e
 
 // Package e2e drives the whole product on real clusters: kube-apiserver, scheduler, controller manager and etcd built from
-// source, the real addon-operator with the module's bundle, and the controller as a process with the rights that the chart
-// gives it. Only kubelets are played, by kwok. It uses the `cluster` program and a kubeconfig, nothing else.
+// source, the module's bundle under the real addon-operator and the chart's package under the real Helm, and the controller, a
+// driver and its guard as processes with the rights that the chart gives them. Only kubelets are played, by kwok. It uses the
+// packages, the `cluster` program and a kubeconfig, nothing else.
 package e2e
 
 import (
@@ -18,8 +19,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -27,10 +30,11 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
 
-// What `make test-e2e` builds before it runs these tests.
+// What `make test-e2e` builds before it runs these tests: the product is installed from its packages only.
 var (
 	clusterProgram = built("cluster")
 	moduleDir      = built("module")
+	chartPackage   = built("gpu-dra-" + chartVersion() + ".tgz")
 	controllerPath = built("gpu-dra")
 )
 
@@ -42,6 +46,14 @@ func built(name string) string {
 	return path
 }
 
+func chartVersion() string {
+	metadata, err := chartutil.LoadChartfile(filepath.Join("..", "..", "Chart.yaml"))
+	if err != nil {
+		panic(err)
+	}
+	return metadata.Version
+}
+
 // The client that tests use wants to log; what it would say, the errors say too.
 func init() { log.SetLogger(logr.Discard()) }
 
@@ -49,6 +61,7 @@ func init() { log.SetLogger(logr.Discard()) }
 type rig struct {
 	t      *testing.T
 	name   string
+	config *rest.Config
 	client client.Client
 }
 
@@ -61,7 +74,7 @@ func up(t *testing.T, args ...string) *rig {
 // upNamed is up for a test that needs more than one cluster.
 func upNamed(t *testing.T, suffix string, args ...string) *rig {
 	t.Helper()
-	for _, path := range []string{clusterProgram, moduleDir, controllerPath} {
+	for _, path := range []string{clusterProgram, moduleDir, chartPackage, controllerPath} {
 		_, err := os.Stat(path)
 		require.NoError(t, err, "build it first: make test-e2e")
 	}
@@ -77,6 +90,7 @@ func upNamed(t *testing.T, suffix string, args ...string) *rig {
 	config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig())
 	require.NoError(t, err)
 	config.QPS, config.Burst = 200, 400
+	r.config = config
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
@@ -119,11 +133,23 @@ func (r *rig) helm(args ...string) string {
 
 func (r *rig) program(name string, args ...string) string {
 	r.t.Helper()
-	cmd := exec.Command(strings.TrimSpace(r.cluster("bin", name)), args...)
+	out, err := r.tryProgram(name, args...)
+	require.NoError(r.t, err, "%s %s: %s", name, strings.Join(args, " "), out)
+	return out
+}
+
+func (r *rig) tryProgram(name string, args ...string) (string, error) {
+	r.t.Helper()
+	cmd := exec.Command(r.bin(name), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig())
 	out, err := cmd.CombinedOutput()
-	require.NoError(r.t, err, "%s %s: %s", name, strings.Join(args, " "), out)
-	return string(out)
+	return string(out), err
+}
+
+// bin is the path of a program that was built with the cluster.
+func (r *rig) bin(name string) string {
+	r.t.Helper()
+	return strings.TrimSpace(r.cluster("bin", name))
 }
 
 // apply applies files of the repository.

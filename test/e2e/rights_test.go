@@ -29,7 +29,9 @@ func watched(r right) right { r.verb = "watch"; return r }
 
 // unusedHere are rights that this cluster gives no occasion for, with the occasion.
 var unusedHere = map[right]string{
-	{"list", "nvidia.com", "clusterpolicies"}: "a cluster that serves the kind of the other manager",
+	{"list", "nvidia.com", "clusterpolicies"}:              "a cluster that serves the kind of the other manager",
+	{"list", "amd.com", "deviceconfigs"}:                   "the same",
+	{"list", "deviceplugin.intel.com", "gpudeviceplugins"}: "the same",
 }
 
 // The controller asks for nothing it has no right to, and has no right it does not use: the API server's own log of its
@@ -67,33 +69,45 @@ func TestControllerRights(t *testing.T) {
 		return nil
 	})
 
-	granted := r.granted(t)
-	used, refused := r.asked(t)
-	require.Empty(t, refused, "the controller asked for what it has no right to")
+	r.requireRightsUsed(t, moduleNamespace, "controller", unusedHere)
+	// The proof by example: without the right to write GPUNodes the controller is refused and the test above would see it.
+	gone := right{"create", v1alpha1.Group, "gpunodes"}
+	r.takeAway(t, gone)
+	r.addNode("h100-4", "gpu-h100")
+	r.eventuallyRefused(t, moduleNamespace, "controller", gone)
+}
+
+// requireRightsUsed compares what a ServiceAccount may do with what it did: nothing was refused, and nothing is granted that was
+// never used.
+func (r *rig) requireRightsUsed(t *testing.T, namespace, account string, except map[right]string) {
+	t.Helper()
+	granted := r.granted(t, namespace, account)
+	used, refused := r.asked(t, namespace, account)
+	require.Empty(t, refused, "%s asked for what it has no right to", account)
 	var idle []string
 	for right := range granted {
 		// What is watched is listed only by an API server that cannot stream lists.
 		streamed := right.verb == "list" && used[watched(right)]
-		if !used[right] && !streamed && unusedHere[right] == "" {
+		if !used[right] && !streamed && except[right] == "" {
 			idle = append(idle, fmt.Sprint(right))
 		}
 	}
 	slices.Sort(idle)
-	require.Empty(t, idle, "granted and never used")
+	require.Empty(t, idle, "granted to %s and never used", account)
+}
 
-	// The proof by example: without the right to write GPUNodes the controller is refused and the test above would see it.
-	r.takeAway(t, right{"create", v1alpha1.Group, "gpunodes"})
-	r.addNode("h100-4", "gpu-h100")
-	r.eventually("refused without the right", 30*time.Second, func(context.Context) error {
-		if _, refused := r.asked(t); !slices.Contains(refused, right{"create", v1alpha1.Group, "gpunodes"}) {
+func (r *rig) eventuallyRefused(t *testing.T, namespace, account string, gone right) {
+	t.Helper()
+	r.eventually("refused without the right", 60*time.Second, func(context.Context) error {
+		if _, refused := r.asked(t, namespace, account); !slices.Contains(refused, gone) {
 			return fmt.Errorf("refused so far: %v", refused)
 		}
 		return nil
 	})
 }
 
-// granted returns what the roles bound to the controller's ServiceAccount allow.
-func (r *rig) granted(t *testing.T) map[right]bool {
+// granted returns what the roles bound to a ServiceAccount allow.
+func (r *rig) granted(t *testing.T, namespace, account string) map[right]bool {
 	t.Helper()
 	ctx := context.Background()
 	out := map[right]bool{}
@@ -113,7 +127,7 @@ func (r *rig) granted(t *testing.T) map[right]bool {
 	}
 	ours := func(subjects []rbacv1.Subject) bool {
 		return slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool {
-			return s.Kind == "ServiceAccount" && s.Namespace == "d8-gpu-dra" && s.Name == "controller"
+			return s.Kind == "ServiceAccount" && s.Namespace == namespace && s.Name == account
 		})
 	}
 	var clusterBindings rbacv1.ClusterRoleBindingList
@@ -139,13 +153,14 @@ func (r *rig) granted(t *testing.T) map[right]bool {
 	return out
 }
 
-// asked returns what the controller asked for by the API server's audit log: what was allowed, and what was refused.
-func (r *rig) asked(t *testing.T) (allowed map[right]bool, refused []right) {
+// asked returns what a ServiceAccount asked for by the API server's audit log: what was allowed, and what was refused.
+func (r *rig) asked(t *testing.T, namespace, account string) (allowed map[right]bool, refused []right) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(filepath.Dir(r.kubeconfig()), "logs", "audit.log"))
 	require.NoError(t, err)
 	defer file.Close()
 	allowed = map[right]bool{}
+	user := "system:serviceaccount:" + namespace + ":" + account
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -162,7 +177,7 @@ func (r *rig) asked(t *testing.T) (allowed map[right]bool, refused []right) {
 			Annotations map[string]string `json:"annotations"`
 		}
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &event))
-		if event.User.Username != "system:serviceaccount:d8-gpu-dra:controller" || event.ObjectRef.Resource == "" {
+		if event.User.Username != user || event.ObjectRef.Resource == "" {
 			continue
 		}
 		asked := right{event.Verb, event.ObjectRef.APIGroup, event.ObjectRef.Resource}
@@ -179,12 +194,12 @@ func (r *rig) asked(t *testing.T) (allowed map[right]bool, refused []right) {
 	return allowed, refused
 }
 
-// takeAway removes a right from the controller's ClusterRoles.
+// takeAway removes a right from all ClusterRoles of gpu-dra's.
 func (r *rig) takeAway(t *testing.T, gone right) {
 	t.Helper()
 	ctx := context.Background()
 	var roles rbacv1.ClusterRoleList
-	require.NoError(t, r.client.List(ctx, &roles, client.MatchingLabels{"module": "gpu-dra"}))
+	require.NoError(t, r.client.List(ctx, &roles, client.MatchingLabels{"app.kubernetes.io/name": "gpu-dra"}))
 	for i := range roles.Items {
 		role := roles.Items[i].DeepCopy()
 		var rules []rbacv1.PolicyRule

@@ -63,9 +63,12 @@ func TestBundleHoldsAModule(t *testing.T) {
 func TestBundleRendersAsTheTreeDoes(t *testing.T) {
 	fromBundle, err := loader.LoadDir(bundle(t))
 	require.NoError(t, err)
+	total := 0
 	for _, f := range fromBundle.Raw {
 		require.NotRegexp(t, `^(hooks|docs|openapi)/`, f.Name, "it would end up in the release Secret")
+		total += len(f.Data)
 	}
+	require.LessOrEqual(t, total, 500<<10, "as the package for plain Helm: internal/gen/chart")
 	require.Len(t, fromBundle.CRDObjects(), 4)
 	fromTree, err := charttest.Load()
 	require.NoError(t, err)

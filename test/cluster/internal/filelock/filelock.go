@@ -48,6 +48,10 @@ func Acquire(ctx context.Context, path string, onWait func()) (*Lock, error) {
 // try returns nil without an error when the lock is held elsewhere.
 func try(path string) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		// It was made and removed again by others while this looked.
+		if info, statErr := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrExist) && (statErr != nil || info.IsDir()) {
+			return nil, nil
+		}
 		return nil, fmt.Errorf("lock %s: its folder cannot be made: %w", path, err)
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

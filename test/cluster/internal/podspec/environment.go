@@ -11,16 +11,42 @@ import (
 
 type variable struct{ name, value string }
 
-func environment(namespace string, container corev1.Container, objects Objects) ([]variable, error) {
+// podFields are the answers of the downward API to a Pod.
+func podFields(pod *corev1.Pod) map[string]string {
+	return map[string]string{
+		"metadata.namespace":      pod.Namespace,
+		"metadata.name":           pod.Name,
+		"metadata.uid":            string(pod.UID),
+		"spec.nodeName":           pod.Spec.NodeName,
+		"spec.serviceAccountName": pod.Spec.ServiceAccountName,
+		"status.podIP":            "127.0.0.1",
+		"status.hostIP":           "127.0.0.1",
+	}
+}
+
+// hostNetworkFields are what a Pod on the host network of this machine would be told: the
+// process has no Pod.
+func hostNetworkFields(namespace string) map[string]string {
+	return map[string]string{
+		"metadata.namespace": namespace,
+		"metadata.name":      PodName,
+		"metadata.uid":       PodName,
+		"spec.nodeName":      "control-plane",
+		"status.podIP":       "127.0.0.1",
+		"status.hostIP":      "127.0.0.1",
+	}
+}
+
+func environment(fields map[string]string, container corev1.Container, objects Objects) ([]variable, error) {
 	if len(container.EnvFrom) > 0 {
-		return nil, fmt.Errorf("container %s: envFrom is not known to `cluster controller`: name the variables in env", container.Name)
+		return nil, fmt.Errorf("container %s: envFrom is not known here: name the variables in env", container.Name)
 	}
 	var env []variable
 	for _, e := range container.Env {
 		value := expand(e.Value, env)
 		if e.ValueFrom != nil {
 			var err error
-			if value, err = from(namespace, container, e.ValueFrom, objects); err != nil {
+			if value, err = from(fields, container, e.ValueFrom, objects); err != nil {
 				return nil, fmt.Errorf("container %s, variable %s: %w", container.Name, e.Name, err)
 			}
 		}
@@ -29,22 +55,12 @@ func environment(namespace string, container corev1.Container, objects Objects) 
 	return env, nil
 }
 
-func from(namespace string, container corev1.Container, source *corev1.EnvVarSource, objects Objects) (string, error) {
+func from(fields map[string]string, container corev1.Container, source *corev1.EnvVarSource, objects Objects) (string, error) {
 	switch {
 	case source.FieldRef != nil:
-		// The process has no Pod: these are the answers a Pod on the host network of this
-		// machine would get.
-		known := map[string]string{
-			"metadata.namespace": namespace,
-			"metadata.name":      PodName,
-			"metadata.uid":       PodName,
-			"spec.nodeName":      "control-plane",
-			"status.podIP":       "127.0.0.1",
-			"status.hostIP":      "127.0.0.1",
-		}
-		value, ok := known[source.FieldRef.FieldPath]
+		value, ok := fields[source.FieldRef.FieldPath]
 		if !ok {
-			return "", fmt.Errorf("field %s is not known to `cluster controller`", source.FieldRef.FieldPath)
+			return "", fmt.Errorf("field %s is not known here", source.FieldRef.FieldPath)
 		}
 		return value, nil
 	case source.ResourceFieldRef != nil:
@@ -62,7 +78,7 @@ func from(namespace string, container corev1.Container, source *corev1.EnvVarSou
 		}
 		return string(object.Data[source.SecretKeyRef.Key]), nil
 	}
-	return "", fmt.Errorf("its source is not known to `cluster controller`: %v", source)
+	return "", fmt.Errorf("its source is not known here: %v", source)
 }
 
 // quantity rounds up to whole divisors, as the kubelet does.

@@ -49,3 +49,17 @@ func listens(flag string) bool {
 	}
 	return false
 }
+
+// rewritePort is the same for a variable that names a port, as HEALTHCHECK_PORT does; a
+// negative number or 0 switches its listener off or leaves the choice to the process.
+func (p *Plan) rewritePort(v variable, next func(string) (int, error)) (string, error) {
+	port, err := strconv.Atoi(v.value)
+	if err != nil || port <= 0 || !strings.HasSuffix(v.name, "_PORT") {
+		return v.value, nil
+	}
+	if port, err = next(v.name); err != nil {
+		return "", fmt.Errorf("variable %s: %w", v.name, err)
+	}
+	p.Listens[v.name] = ports.Address(port)
+	return strconv.Itoa(port), nil
+}

@@ -1,4 +1,4 @@
-// Package podspec turns the Pod that a Deployment describes into a process on this
+// Package podspec turns a Pod, or the Pod that a Deployment describes, into a process on this
 // machine: its arguments and environment with mounted paths and listening addresses put
 // where a process of this cluster may have them.
 package podspec
@@ -16,6 +16,9 @@ import (
 // PodName is what metadata.name says to the process: it is no Pod of the API server.
 const PodName = "controller-process"
 
+// accountFolder is where the token of a Pod's ServiceAccount is mounted.
+const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+
 // Objects finds what a Pod refers to. A missing one is an error.
 type Objects interface {
 	ConfigMap(name string) (*corev1.ConfigMap, error)
@@ -29,30 +32,48 @@ type Plan struct {
 	Env  []string `json:"env"`
 	// Files are the contents of the volumes: path below the volumes' folder → content.
 	Files map[string][]byte `json:"-"`
-	// Folders are volumes that start empty.
+	// Folders are volumes that start empty, and those of the host.
 	Folders []string `json:"-"`
 	// Listens says which flag got which address.
 	Listens        map[string]string `json:"listens"`
 	ServiceAccount string            `json:"serviceAccount"`
 }
 
-// Make builds the plan for the first container. volumes is the folder the volumes' files
-// will be written to; next gives a free loopback port for each flag that needs one.
-func Make(deployment *appsv1.Deployment, objects Objects, volumes string, next func(flag string) (int, error)) (*Plan, error) {
+// Make builds the plan for the first container of a Deployment. volumes is the folder the
+// volumes' files will be written to; next gives a free loopback port for each listener.
+func Make(deployment *appsv1.Deployment, objects Objects, volumes string, next func(listener string) (int, error)) (*Plan, error) {
 	pod := deployment.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
 		return nil, fmt.Errorf("the Deployment %s/%s has no container", deployment.Namespace, deployment.Name)
 	}
-	container := pod.Containers[0]
+	return makePlan(pod, pod.Containers[0], hostNetworkFields(deployment.Namespace), false, objects, volumes, next)
+}
+
+// MakePod builds the plan for one container of a Pod, an init container too; "" is the
+// first. Volumes of the host become folders of their own, which stay as they are.
+func MakePod(pod *corev1.Pod, container string, objects Objects, volumes string, next func(listener string) (int, error)) (*Plan, error) {
+	if pod.Spec.NodeName == "" {
+		return nil, fmt.Errorf("the Pod %s/%s is on no node yet", pod.Namespace, pod.Name)
+	}
+	all := append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...)
+	at := slices.IndexFunc(all, func(c corev1.Container) bool { return container == "" || c.Name == container })
+	if at < 0 {
+		return nil, fmt.Errorf("the Pod %s/%s has no container %q", pod.Namespace, pod.Name, container)
+	}
+	return makePlan(pod.Spec, all[at], podFields(pod), true, objects, volumes, next)
+}
+
+func makePlan(pod corev1.PodSpec, container corev1.Container, fields map[string]string, host bool, objects Objects, volumes string,
+	next func(string) (int, error)) (*Plan, error) {
 	plan := &Plan{Files: map[string][]byte{}, Listens: map[string]string{}, ServiceAccount: pod.ServiceAccountName}
 	if plan.ServiceAccount == "" {
 		plan.ServiceAccount = "default"
 	}
-	mounted, err := plan.mount(pod.Volumes, container.VolumeMounts, objects, volumes)
+	mounted, err := plan.mount(pod.Volumes, container.VolumeMounts, host, objects, volumes)
 	if err != nil {
 		return nil, err
 	}
-	env, err := environment(deployment.Namespace, container, objects)
+	env, err := environment(fields, container, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +88,11 @@ func Make(deployment *appsv1.Deployment, objects Objects, volumes string, next f
 		return nil, err
 	}
 	for _, variable := range env {
-		plan.Env = append(plan.Env, variable.name+"="+moved(variable.value, mounted))
+		value, err := plan.rewritePort(variable, next)
+		if err != nil {
+			return nil, err
+		}
+		plan.Env = append(plan.Env, variable.name+"="+moved(value, mounted))
 	}
 	return plan, nil
 }
@@ -77,14 +102,18 @@ type place struct{ mountPath, path string }
 
 // mount reads the volumes that the container mounts. Longer paths come first in the
 // answer, so that a mount within another one wins.
-func (p *Plan) mount(volumes []corev1.Volume, mounts []corev1.VolumeMount, objects Objects, root string) ([]place, error) {
+func (p *Plan) mount(volumes []corev1.Volume, mounts []corev1.VolumeMount, host bool, objects Objects, root string) ([]place, error) {
 	var places []place
 	for _, mount := range mounts {
+		// Every Pod of the API server has it; a process has a kubeconfig in its place.
+		if mount.MountPath == accountFolder {
+			continue
+		}
 		at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		if at < 0 {
 			return nil, fmt.Errorf("mount %s: the Pod has no volume %s", mount.MountPath, mount.Name)
 		}
-		if err := p.readVolume(volumes[at], objects); err != nil {
+		if err := p.readVolume(volumes[at], host, objects); err != nil {
 			return nil, err
 		}
 		places = append(places, place{strings.TrimRight(mount.MountPath, "/"), filepath.Join(root, mount.Name, mount.SubPath)})
@@ -93,7 +122,7 @@ func (p *Plan) mount(volumes []corev1.Volume, mounts []corev1.VolumeMount, objec
 	return places, nil
 }
 
-func (p *Plan) readVolume(volume corev1.Volume, objects Objects) error {
+func (p *Plan) readVolume(volume corev1.Volume, host bool, objects Objects) error {
 	content := map[string][]byte{}
 	var items []corev1.KeyToPath
 	switch {
@@ -118,8 +147,11 @@ func (p *Plan) readVolume(volume corev1.Volume, objects Objects) error {
 	case volume.EmptyDir != nil:
 		p.Folders = append(p.Folders, volume.Name)
 		return nil
+	case volume.HostPath != nil && host:
+		p.Folders = append(p.Folders, volume.Name)
+		return nil
 	default:
-		return fmt.Errorf("volume %s: expected configMap, secret or emptyDir: `cluster controller` cannot give a process any other kind", volume.Name)
+		return fmt.Errorf("volume %s: expected configMap, secret or emptyDir: a process cannot be given any other kind here", volume.Name)
 	}
 	if len(items) == 0 {
 		for key := range content {
@@ -136,16 +168,25 @@ func (p *Plan) readVolume(volume corev1.Volume, objects Objects) error {
 	return nil
 }
 
-// moved replaces a mount path and what lies below it; a path that only begins with the
-// same letters stays.
+// moved replaces every mount path in a text and what lies below it; a path that only begins
+// or ends with the same letters stays. Longer mount paths come first.
 func moved(text string, places []place) string {
-	for _, p := range places {
-		if at := strings.Index(text, p.mountPath); at >= 0 {
-			rest := text[at+len(p.mountPath):]
-			if rest == "" || strings.ContainsRune("/,:", rune(rest[0])) {
-				return text[:at] + p.path + rest
-			}
+	var out strings.Builder
+	for at := 0; at < len(text); {
+		i := -1
+		if at == 0 || strings.ContainsRune("=,: ", rune(text[at-1])) {
+			i = slices.IndexFunc(places, func(p place) bool {
+				rest, ok := strings.CutPrefix(text[at:], p.mountPath)
+				return ok && p.mountPath != "" && (rest == "" || strings.ContainsRune("/,: ", rune(rest[0])))
+			})
 		}
+		if i < 0 {
+			out.WriteByte(text[at])
+			at++
+			continue
+		}
+		out.WriteString(places[i].path)
+		at += len(places[i].mountPath)
 	}
-	return text
+	return out.String()
 }

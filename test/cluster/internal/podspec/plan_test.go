@@ -131,3 +131,58 @@ func TestMakeSaysWhatItCannotGive(t *testing.T) {
 		}
 	}
 }
+
+const driverPod = `
+metadata: {name: driver-abc, namespace: gpu, uid: "42"}
+spec:
+  nodeName: node-1
+  serviceAccountName: driver
+  volumes:
+  - {name: plugins, hostPath: {path: /var/lib/kubelet/plugins}}
+  - {name: host, hostPath: {path: /opt}}
+  - {name: token, projected: {sources: [{serviceAccountToken: {path: token}}]}}
+  initContainers:
+  - name: guard
+    command: [gpu-dra, guard, --node=$(NODE_NAME), "--wait-for=libraries=/host/opt/lib,/host/opt/lib64,/opt/host/opt"]
+    env: [{name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+    volumeMounts: [{name: host, mountPath: /host/opt}]
+  containers:
+  - name: plugin
+    command: [plugin]
+    env:
+    - {name: PLUGINS, value: /var/lib/kubelet/plugins}
+    - {name: UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
+    - {name: HEALTHCHECK_PORT, value: "51515"}
+    - {name: METRICS_PORT, value: "-1"}
+    volumeMounts:
+    - {name: plugins, mountPath: /var/lib/kubelet/plugins}
+    - {name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+`
+
+func TestMakePod(t *testing.T) {
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict([]byte(driverPod), &pod); err != nil {
+		t.Fatal(err)
+	}
+	next := func(string) (int, error) { return 21001, nil }
+	plugin, err := MakePod(&pod, "plugin", objects{}, "/state", next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEnv := []string{"PLUGINS=/state/plugins", "UID=42", "HEALTHCHECK_PORT=21001", "METRICS_PORT=-1"}
+	if !slices.Equal(plugin.Env, wantEnv) || !slices.Equal(plugin.Folders, []string{"plugins"}) || plugin.ServiceAccount != "driver" {
+		t.Errorf("plan %+v, want the environment %q", plugin, wantEnv)
+	}
+	guard, err := MakePod(&pod, "guard", objects{}, "/state", next)
+	wantArgs := []string{"guard", "--node=node-1", "--wait-for=libraries=/state/host/lib,/state/host/lib64,/opt/host/opt"}
+	if err != nil || !slices.Equal(guard.Args, wantArgs) {
+		t.Errorf("arguments %q (%v), want %q", guard.Args, err, wantArgs)
+	}
+	if _, err := MakePod(&pod, "gone", objects{}, "/state", next); err == nil || !strings.Contains(err.Error(), `no container "gone"`) {
+		t.Errorf("error %v", err)
+	}
+	pod.Spec.NodeName = ""
+	if _, err := MakePod(&pod, "", objects{}, "/state", next); err == nil || !strings.Contains(err.Error(), "on no node yet") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -16,9 +16,11 @@ import (
 const DefaultKubernetes = "1.34.4"
 
 const (
-	etcdVersion     = "v3.6.16"
-	kwokVersion     = "v0.8.0"
-	helmVersion     = "v3.22.0"
+	etcdVersion = "v3.6.16"
+	kwokVersion = "v0.8.0"
+	helmVersion = "v3.22.0"
+	// exampleVersion is what the profile profiles/drivers/example.yaml runs.
+	exampleVersion  = "v0.2.1"
 	operatorModule  = "github.com/flant/addon-operator"
 	oldestSupported = 34
 	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
@@ -29,7 +31,10 @@ const (
 // Names of all programs in the order in which building them wastes least: each group
 // shares its module, and the largest comes first.
 var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl",
-	"etcd", "helm", "kwok", "addon-operator"}
+	"etcd", "helm", "kwok", "addon-operator", ExampleDriver}
+
+// ExampleDriver is the DRA driver that needs no hardware.
+const ExampleDriver = "dra-example-kubeletplugin"
 
 var versionForm = regexp.MustCompile(`^1\.(\d+)\.\d+$`)
 
@@ -60,6 +65,8 @@ func For(component, kubernetes, operatorDir string) (Recipe, error) {
 		return Recipe{Component: component, Version: kwokVersion, Module: tools(), Package: "sigs.k8s.io/kwok/cmd/kwok"}, nil
 	case "helm":
 		return helmRecipe(), nil
+	case ExampleDriver:
+		return exampleDriverRecipe(), nil
 	case "addon-operator":
 		return operatorRecipe(operatorDir)
 	}
@@ -99,6 +106,14 @@ func helmRecipe() Recipe {
 			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": "1",
 			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": helmKubernetes,
 		}}
+}
+
+// exampleDriverRecipe builds the driver with its own pins, as its image is: which rights it
+// uses depends on them.
+func exampleDriverRecipe() Recipe {
+	const module = "sigs.k8s.io/dra-example-driver"
+	return Recipe{Component: ExampleDriver, Version: exampleVersion, Package: module + "/cmd/" + ExampleDriver,
+		Module: Module{Name: "dra-example-driver", Requires: []wrapper.Requirement{{Module: module, Version: exampleVersion}}}}
 }
 
 func operatorRecipe(dir string) (Recipe, error) {
