@@ -98,6 +98,9 @@ var rightsOfVendors = map[string]vendorRights{
 	"example": {
 		source: "kubernetes-sigs/dra-example-driver v0.2.1, its chart's ClusterRole",
 		given:  usual,
+		dropped: map[string][]string{
+			"resourceslice/resourceslicecontroller.go of the library lists, watches, creates, updates and deletes; test/e2e sees it so": {"cluster resource.k8s.io/resourceslices: get patch"},
+		},
 	},
 }
 
