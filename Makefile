@@ -84,6 +84,10 @@ generate: ## Write every generated file: deepcopy, CRDs, values.yaml, values.sch
 	go run ./internal/gen/crds
 	go run ./internal/gen/values
 
+.PHONY: generate-gates
+generate-gates: ## Write the table of feature gates anew from the sources of Kubernetes, downloaded through the Go proxy
+	go run ./internal/gen/gates
+
 .PHONY: verify
 verify: ## Generated files current, gofmt, vet, staticcheck, no drift
 	@unformatted=$$(gofmt -l $(GO_FILES)); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted; run gofmt -w on them"; exit 1; fi

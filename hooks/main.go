@@ -10,6 +10,7 @@ import (
 	_ "github.com/gpu-dra/gpu-dra/hooks/cluster"
 	_ "github.com/gpu-dra/gpu-dra/hooks/nodegroups"
 	_ "github.com/gpu-dra/gpu-dra/hooks/ready"
+	_ "github.com/gpu-dra/gpu-dra/hooks/reservation"
 )
 
 func main() {

@@ -16,10 +16,11 @@ import (
 // Every registered hook, as addon-operator gets to know it.
 func TestRegisteredHooks(t *testing.T) {
 	type summary struct {
-		startup, beforeHelm uint
-		queue               string
-		schedule            []string
-		bindings            []string
+		startup, beforeHelm       uint
+		beforeDelete, afterDelete uint
+		queue                     string
+		schedule                  []string
+		bindings                  []string
 	}
 	got := map[string]summary{}
 	for _, h := range registry.Registry().ModuleHooks() {
@@ -31,6 +32,12 @@ func TestRegisteredHooks(t *testing.T) {
 		}
 		if c.OnBeforeHelm != nil {
 			s.beforeHelm = c.OnBeforeHelm.Order
+		}
+		if c.OnBeforeDeleteHelm != nil {
+			s.beforeDelete = c.OnBeforeDeleteHelm.Order
+		}
+		if c.OnAfterDeleteHelm != nil {
+			s.afterDelete = c.OnAfterDeleteHelm.Order
 		}
 		for _, x := range c.Schedule {
 			s.schedule = append(s.schedule, x.Name+" "+x.Crontab)
@@ -50,6 +57,9 @@ func TestRegisteredHooks(t *testing.T) {
 			"stack gpu-dra.deckhouse.io/v1alpha1 GPUStack", "classes resource.k8s.io/v1 DeviceClass"}},
 		"nodegroups/nodegroups": {beforeHelm: 20, queue: "/modules/gpu-dra/nodegroups", schedule: []string{"poll @every 1m"}, bindings: []string{
 			"stack gpu-dra.deckhouse.io/v1alpha1 GPUStack", "nodes gpu-dra.deckhouse.io/v1alpha1 GPUNode"}},
+		"reservation/reservation": {beforeHelm: 30, queue: "/modules/gpu-dra/reservation", schedule: []string{"poll @every 1m"}, bindings: []string{
+			"groups gpu-dra.deckhouse.io/v1alpha1 GPUNodeGroup"}},
+		"reservation/restore": {beforeDelete: 10, afterDelete: 10},
 	}, got)
 }
 
@@ -74,7 +84,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, err, string(out))
 	list, err := exec.Command(program, "hook", "list").Output()
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(list), "Found 3 items"), string(list))
+	require.True(t, strings.HasPrefix(string(list), "Found 5 items"), string(list))
 	data, err := exec.Command(program, "hook", "config").Output()
 	require.NoError(t, err)
 	var configs struct {
@@ -87,7 +97,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &configs), string(data))
 	require.Equal(t, "v1", configs.Version)
 	require.Nil(t, configs.Readiness)
-	require.Len(t, configs.Hooks, 3)
+	require.Len(t, configs.Hooks, 5)
 	for _, h := range configs.Hooks {
 		for _, k := range h.Kubernetes {
 			require.False(t, *k.KeepFullObjectsInMemory)

@@ -105,14 +105,57 @@ type GroupDriver struct {
 
 // MemoryReservation is the kubelet memory advice for the group, in bytes.
 type MemoryReservation struct {
+	// Mode of the settings for this group: Advise or Apply.
+	// +optional
+	Mode string `json:"mode,omitempty"`
+	// Recommended is what the kubelets should keep from pods; absent while it is not known.
 	// +optional
 	Recommended *resource.Quantity `json:"recommended,omitempty"`
 	// Applied is measured on the nodes: capacity - allocatable - hard eviction - huge pages; the smallest of the group.
 	// +optional
 	Applied *resource.Quantity `json:"applied,omitempty"`
-	// HeadroomBeforeSoftEviction is what the node's own daemons may use before soft eviction starts.
+	// HeadroomBeforeSoftEviction is what the node's own daemons may use before soft eviction starts (hard eviction, where there
+	// is no soft one) when pods use all that they may; the smallest of the group. It may be negative: then pods alone bring
+	// eviction about.
 	// +optional
 	HeadroomBeforeSoftEviction *resource.Quantity `json:"headroomBeforeSoftEviction,omitempty"`
+	// Why is one sentence: how the recommendation comes about, or what is missing to give one.
+	// +optional
+	Why string `json:"why,omitempty"`
+	// DecidedBy is the node with the largest need, which is the group's.
+	// +optional
+	DecidedBy string `json:"decidedBy,omitempty"`
+	// Term that decided there: Platform, Devices or SystemNeed.
+	// +optional
+	Term string `json:"term,omitempty"`
+	// Cards of that node.
+	// +optional
+	Cards int64 `json:"cards,omitempty"`
+	// Breakdown of the recommendation, in a fixed order: the larger of Platform + Devices and SystemNeed + EvictionSoft -
+	// EvictionHard decides.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Breakdown []MemoryTerm `json:"breakdown,omitempty"`
+	// Spread of the needs of the group's nodes.
+	// +optional
+	Spread *MemorySpread `json:"spread,omitempty"`
+}
+
+// MemoryTerm is one term of a recommendation.
+type MemoryTerm struct {
+	// Name: Platform, Devices, SystemNeed, EvictionSoft or EvictionHard.
+	Name string `json:"name"`
+	// Value in bytes.
+	Value resource.Quantity `json:"value"`
+}
+
+// MemorySpread is the smallest and the largest need of a group's nodes.
+type MemorySpread struct {
+	// Smallest need.
+	Smallest resource.Quantity `json:"smallest"`
+	// Largest need.
+	Largest resource.Quantity `json:"largest"`
 }
 
 // GPUNodeGroupList is a list of GPUNodeGroups.

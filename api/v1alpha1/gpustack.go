@@ -113,7 +113,10 @@ type VersionCount struct {
 
 // FeatureGates is what is known of Kubernetes feature gates.
 type FeatureGates struct {
-	// Needed gates: by whom, and whether they are on.
+	// Distribution whose rules of feature gates hold, as in the setting `distribution`.
+	// +optional
+	Distribution string `json:"distribution,omitempty"`
+	// Needed gates: by whom, whether they are on, and what is to be done in each component.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -122,10 +125,18 @@ type FeatureGates struct {
 	// +optional
 	// +listType=atomic
 	Instances []ComponentInstance `json:"instances,omitempty"`
-	// Conflicts are gates that two places set differently.
+	// Conflicts are gates that are set twice, differently in two places, or so that a component does not start; empty where all
+	// is well.
 	// +optional
 	// +listType=atomic
 	Conflicts []GateConflict `json:"conflicts,omitempty"`
+	// Upgrade is what of this configuration gets in the way of upgrades of Kubernetes, sorted by the version from which it does.
+	// +optional
+	// +listType=atomic
+	Upgrade []UpgradeFinding `json:"upgrade,omitempty"`
+	// Fragments are ready-made pieces of configuration for what is to be done.
+	// +optional
+	Fragments GateFragments `json:"fragments,omitempty"`
 }
 
 // NeededGate is a Kubernetes feature gate that the settings need.
@@ -141,7 +152,45 @@ type NeededGate struct {
 	Components []string `json:"components,omitempty"`
 	// State is True when on in every instance of every component that reads it, False when off in one, Unknown otherwise.
 	State metav1.ConditionStatus `json:"state"`
+	// Effective is what gpu-dra goes by: State, or where that is Unknown what was known last, as long as nothing shows otherwise.
+	// +optional
+	Effective metav1.ConditionStatus `json:"effective,omitempty"`
 	// Message says where it is off or unknown.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Actions are what is to be done for it, by component and version; empty where it is on or nobody needs it.
+	// +optional
+	// +listType=atomic
+	Actions []GateAction `json:"actions,omitempty"`
+}
+
+// GateAction is what one component of one version needs for a gate.
+type GateAction struct {
+	// Component: kube-apiserver, kube-scheduler, kube-controller-manager or kubelet.
+	Component string `json:"component"`
+	// Version of the component, empty when it is not known.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// Instances that it is about, sorted; empty for kubelets, whose configuration can't be seen.
+	// +optional
+	// +listType=set
+	Instances []string `json:"instances,omitempty"`
+	// Nodes is the number of kubelets that it is about.
+	// +optional
+	Nodes int32 `json:"nodes,omitempty"`
+	// Action: SetGate (set it to true), ServeAPI (switch an API version on), RemoveGate (take it out of the flags),
+	// UpgradeKubernetes (this version does not have it yet), Look (it can't be seen), NotPossible (no flag helps).
+	// +kubebuilder:validation:Enum=SetGate;ServeAPI;RemoveGate;UpgradeKubernetes;Look;NotPossible
+	Action string `json:"action"`
+	// Also are gates that it depends on and that are to be set to true in the same place, sorted.
+	// +optional
+	// +listType=set
+	Also []string `json:"also,omitempty"`
+	// RuntimeConfig are API versions that --runtime-config of kube-apiserver has to switch on for it, sorted.
+	// +optional
+	// +listType=set
+	RuntimeConfig []string `json:"runtimeConfig,omitempty"`
+	// Message says how the gate stands there, and on a platform that writes the flags itself what is left to do.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -158,16 +207,67 @@ type ComponentInstance struct {
 	// Set holds the gates that its flags set, of those gpu-dra has in its table.
 	// +optional
 	Set map[string]bool `json:"set,omitempty"`
+	// RuntimeConfig holds the entries of --runtime-config that gates depend on.
+	// +optional
+	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
+	// EmulatedVersion of --emulated-version (`1.36`), whose defaults hold; empty without it.
+	// +optional
+	EmulatedVersion string `json:"emulatedVersion,omitempty"`
 	// Unreadable says why its flags could not be read, empty when they were.
 	// +optional
 	Unreadable string `json:"unreadable,omitempty"`
 }
 
-// GateConflict is a gate that is set differently in two places.
+// GateConflict is something about a gate, as it is set, that is wrong or will be.
 type GateConflict struct {
 	Gate string `json:"gate"`
-	// Message names the places and values.
+	// Component that it is about; empty where it is about two of them.
+	// +optional
+	Component string `json:"component,omitempty"`
+	// Instance (pod or node) that it is about; empty where it is about several.
+	// +optional
+	Instance string `json:"instance,omitempty"`
+	// Values that the gate is given, in the order in which they are given.
+	// +optional
+	// +listType=atomic
+	Values []bool `json:"values,omitempty"`
+	// Effective is the value that won, absent where places differ or the component does not start.
+	// +optional
+	Effective *bool `json:"effective,omitempty"`
+	// Ahead is the Kubernetes version (`1.36`) from which this stops the component; empty for what is wrong now.
+	// +optional
+	Ahead string `json:"ahead,omitempty"`
+	// Message names the places and values and says what to do.
 	Message string `json:"message"`
+}
+
+// UpgradeFinding is something to know before an upgrade of Kubernetes.
+type UpgradeFinding struct {
+	// To is the Kubernetes version (`1.35`) from which it holds.
+	To string `json:"to"`
+	// Stops is true where something does not start or does not work any more, false where it is only good to know.
+	// +optional
+	Stops bool `json:"stops,omitempty"`
+	// +optional
+	Gate string `json:"gate,omitempty"`
+	// +optional
+	Component string `json:"component,omitempty"`
+	// Instances that it is about, sorted.
+	// +optional
+	// +listType=set
+	Instances []string `json:"instances,omitempty"`
+	Message   string   `json:"message"`
+}
+
+// GateFragments are pieces of configuration that do what is to be done, to be added to what is there. They are empty where
+// nothing is, and where the platform writes the flags itself.
+type GateFragments struct {
+	// Kubeadm is a piece of kubeadm's ClusterConfiguration.
+	// +optional
+	Kubeadm string `json:"kubeadm,omitempty"`
+	// KubeletConfiguration is a drop-in of the kubelets' configuration.
+	// +optional
+	KubeletConfiguration string `json:"kubeletConfiguration,omitempty"`
 }
 
 // SharedPool is a pool whose devices are reachable from more than one node.

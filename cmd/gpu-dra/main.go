@@ -14,6 +14,8 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/cli"
 	"github.com/gpu-dra/gpu-dra/internal/cli/controller"
 	"github.com/gpu-dra/gpu-dra/internal/cli/guard"
+	"github.com/gpu-dra/gpu-dra/internal/cli/kubeletconfig"
+	"github.com/gpu-dra/gpu-dra/internal/cli/plan"
 	"github.com/gpu-dra/gpu-dra/internal/cli/render"
 )
 
@@ -24,6 +26,8 @@ var version = "dev"
 var commands = []func() *cobra.Command{
 	controller.New,
 	guard.New,
+	kubeletconfig.New,
+	plan.New,
 	render.New,
 }
 

@@ -38,7 +38,7 @@ kc apply --server-side -f "$here/workload.yaml"
 kc wait --for=condition=Ready gpuclaimtemplate/gpu-16gb-min --timeout=60s
 kc wait --for=jsonpath='{.status.phase}'=Running pod/llm -n inference --timeout=120s
 
-say "The driver's DaemonSets, one a node group (fake nodes run no container: the slices are those of slices.yaml)"
+say "The driver, a DaemonSet for each group (fake nodes run no container: the slices are made up)"
 kc get daemonsets -n d8-gpu-dra -o custom-columns='NAME:.metadata.name,NODES:.status.desiredNumberScheduled,READY:.status.numberReady'
 say "kubectl get gpustack"
 kc get gpustack

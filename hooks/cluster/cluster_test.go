@@ -137,6 +137,29 @@ func TestFirstConverge(t *testing.T) {
 	require.False(t, w.run().Observed, "an empty GPUStack says nothing yet")
 }
 
+// What the gate says decides for every driver that the settings name; a doubt about a gate that was on does not switch it off.
+func TestExtendedResourcesFollowTheGate(t *testing.T) {
+	const extended = written + "claimTemplates: [{name: t, driver: example, namespaces: [x]}]\n"
+	for name, c := range map[string]struct {
+		state, effective metav1.ConditionStatus
+		want             map[string]bool
+	}{
+		"on":                 {"True", "True", map[string]bool{"nvidia": true, "nobody": true, "example": true}},
+		"off":                {"False", "False", map[string]bool{"nvidia": false, "nobody": false, "example": false}},
+		"never known":        {"Unknown", "Unknown", nil},
+		"on, and unread now": {"Unknown", "True", map[string]bool{"nvidia": true, "nobody": true, "example": true}},
+		"without effective":  {"True", "", map[string]bool{"nvidia": true, "nobody": true, "example": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, extended)
+			s := status()
+			s.FeatureGates.Needed = []v1alpha1.NeededGate{{Name: "DRAExtendedResource", State: c.state, Effective: c.effective}}
+			w.putStack(s)
+			require.Equal(t, c.want, w.run().ExtendedResources)
+		})
+	}
+}
+
 func TestFactsOfTheStack(t *testing.T) {
 	w := newWorld(t, written)
 	w.putStack(status())

@@ -11,7 +11,7 @@ resourceAPIs: [.resourceAPIs[]? | strings],
 settingsHash: ((.settingsHash | strings) // ""),
 needed: [.featureGates.needed?[]? | objects | {
   name: ((.name | strings) // ""),
-  state: ((.state | strings) // "")}],
+  state: ((.effective | strings) // (.state | strings) // "")}],
 instances: [.featureGates.instances?[]? | objects | {
   component: ((.component | strings) // ""),
   name: ((.name | strings) // ""),

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
@@ -56,7 +57,6 @@ func observed(known values.Cluster, snapshots []pkg.Snapshot, logger pkg.Logger)
 		ResourceAPIs:      known.ResourceAPIs,
 		FeatureGates:      known.FeatureGates,
 		Gates:             known.Gates,
-		ExtendedResources: known.ExtendedResources,
 		SettingsHash:      known.SettingsHash,
 	}
 }
@@ -85,6 +85,26 @@ func (f stackFact) block() values.Cluster {
 	}
 	for _, list := range []*[]string{&out.Gates.Needed, &out.Gates.On, &out.Gates.Off, &out.Gates.Unknown} {
 		*list = sorted(*list)
+	}
+	return out
+}
+
+// extendedResources says of each driver that the settings name whether classes of it may carry an extended resource name. The
+// GPUStack knows of the gate over the kubelets of all listed groups: one without it keeps the names off everywhere, since a pod
+// there would run without its device. No entry where it is not known.
+func extendedResources(gates values.Gates, s *settings.Settings) map[string]bool {
+	on := slices.Contains(gates.On, featuregate.ExtendedResource)
+	if !on && !slices.Contains(gates.Off, featuregate.ExtendedResource) {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, driver := range settings.WantedDrivers(s) {
+		out[driver] = on
+	}
+	for _, class := range s.DeviceClasses.Extra {
+		if class.Driver != "" {
+			out[class.Driver] = on
+		}
 	}
 	return out
 }

@@ -15,8 +15,10 @@ import (
 
 // entry is what templates learn of a group. Nothing in it follows raw counts: every change is a new Helm revision, and a
 // reboot must not be one. What the NodeGroup says stays as it was known while it cannot be read.
-func entry(s facts.Settings, g settings.NodeGroup, p nodegroup.Platform, status v1alpha1.GPUNodeGroupStatus, known values.NodeGroup) values.NodeGroup {
+func entry(s facts.Settings, g settings.NodeGroup, p nodegroup.Platform, status v1alpha1.GPUNodeGroupStatus, memory nodegroup.Memory, known values.NodeGroup) values.NodeGroup {
 	out := values.NodeGroup{
+		Memory:         nodeMemory(memory, known.Memory),
+		Reservation:    advice(memory, known.Reservation),
 		Name:           g.Name,
 		Found:          p.Lookup == nodegroup.Found,
 		Tolerations:    tolerations(p.Taints, g.Tolerations),

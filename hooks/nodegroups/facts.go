@@ -56,6 +56,8 @@ func (q quantities) node(filtered string) v1alpha1.GPUNode {
 			n.Status.Passive = value.Type == gjson.True
 		case "t":
 			n.Status.Terminating = value.Type == gjson.True
+		case "m":
+			n.Status.Memory = q.memory(value)
 		case "d":
 			each(value, func(d gjson.Result) { n.Status.Drivers = append(n.Status.Drivers, driver(d)) })
 		case "v":
@@ -68,6 +70,16 @@ func (q quantities) node(filtered string) v1alpha1.GPUNode {
 	return n
 }
 
+// memory is nil for a node whose memory the controller did not write.
+func (q quantities) memory(fact gjson.Result) *v1alpha1.NodeMemory {
+	var figures []*resource.Quantity
+	each(fact, func(f gjson.Result) { figures = append(figures, q.parse(f.Str)) })
+	if len(figures) != 3 || figures[0] == nil || figures[1] == nil {
+		return nil
+	}
+	return &v1alpha1.NodeMemory{Capacity: *figures[0], Allocatable: *figures[1], HugePages: figures[2]}
+}
+
 func driver(fact gjson.Result) v1alpha1.NodeDriver {
 	var d v1alpha1.NodeDriver
 	fact.ForEach(func(key, value gjson.Result) bool {
@@ -78,6 +90,8 @@ func driver(fact gjson.Result) v1alpha1.NodeDriver {
 			d.Expected = value.Type == gjson.True
 		case "r":
 			d.Registered = value.Type == gjson.True
+		case "a":
+			d.Accelerator = value.Type == gjson.True
 		case "h":
 			d.HighWater = number(value)
 		case "c":

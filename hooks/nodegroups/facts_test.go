@@ -23,6 +23,16 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
+// hostMemory of a node; without huge pages where they are empty.
+func hostMemory(capacity, allocatable, hugePages string) *v1alpha1.NodeMemory {
+	out := &v1alpha1.NodeMemory{Capacity: resource.MustParse(capacity), Allocatable: resource.MustParse(allocatable)}
+	if hugePages != "" {
+		q := resource.MustParse(hugePages)
+		out.HugePages = &q
+	}
+	return out
+}
+
 // full is a GPUNode with every field that the controller writes.
 func full(name string, cards int32, registered bool) v1alpha1.GPUNode {
 	memory, capacity := resource.MustParse("81559Mi"), resource.MustParse("1Ti")
@@ -82,7 +92,9 @@ func filtered(t require.TestingT, filter, object string) pkg.Snapshot {
 }
 
 func TestFiltersAreTotal(t *testing.T) {
-	hooktest.RequireTotal(t, nodeFilter, toJSON(t, full("n", 8, true)))
+	n := full("n", 8, true)
+	n.Status.Memory = hostMemory("1Ti", "1000Gi", "2Gi")
+	hooktest.RequireTotal(t, nodeFilter, toJSON(t, n))
 	beat := metav1.Now()
 	hooktest.RequireTotal(t, stackFilter, toJSON(t, v1alpha1.GPUStack{ObjectMeta: metav1.ObjectMeta{Name: "main"},
 		Status: v1alpha1.GPUStackStatus{Synced: true, SettingsHash: "h", Heartbeat: &beat}}))
@@ -131,6 +143,8 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 			n.Status.Passive, n.Status.Terminating = rapid.Bool().Draw(rt, "passive"), rapid.Bool().Draw(rt, "terminating")
 			n.Status.Groups = rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "other"}, {"other"}}).Draw(rt, "groups")
 			n.Status.Drivers[0].Expected = rapid.Bool().Draw(rt, "expected")
+			n.Status.Drivers[0].Accelerator = rapid.Bool().Draw(rt, "accelerator")
+			n.Status.Memory = rapid.SampledFrom([]*v1alpha1.NodeMemory{nil, n.Status.Memory, hostMemory("2Ti", "2000Gi", ""), hostMemory("512Gi", "480Gi", "16Gi")}).Draw(rt, "memory")
 			n.Status.Conditions[0].Reason = rapid.SampledFrom([]string{condition.NodeDriverLost, condition.NodeNoDriverPod}).Draw(rt, "why")
 			n.Status.Conditions[3] = rapid.SampledFrom([]metav1.Condition{
 				n.Status.Conditions[3],
@@ -146,15 +160,18 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 		in := nodegroup.Input{
 			Group:    settings.NodeGroup{Name: "gpu", Drivers: []string{"nvidia"}, ExpectedDevices: 4},
 			Platform: nodegroup.Platform{Lookup: nodegroup.Found}, Profiles: profiles,
-			Stack: &v1alpha1.GPUStackStatus{Synced: true, Heartbeat: &beat}, Distribution: profile.Distribution{NodeGroupLabel: "l"},
+			MemoryReservation: settings.MemoryReservation{Mode: "Apply", MinDevices: 1},
+			Stack:             &v1alpha1.GPUStackStatus{Synced: true, Heartbeat: &beat}, Distribution: profile.Distribution{NodeGroupLabel: "l"},
 		}
 		in.Nodes = nodes
 		want := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)
+		wantMemory := in.Memory(now)
 		wantOff := nodegroup.CDIOff(in, false, now)
 		// In any order, and twice, as the SDK does when a run has two binding contexts.
 		twice := rapid.Permutation(append(snapshots, snapshots...)).Draw(rt, "order")
 		in.Nodes = nodesByGroup(twice)["gpu"]
 		require.Equal(rt, toJSON(rt, want), toJSON(rt, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)))
 		require.Equal(rt, wantOff, nodegroup.CDIOff(in, false, now))
+		require.Equal(rt, wantMemory, in.Memory(now))
 	})
 }

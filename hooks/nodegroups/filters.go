@@ -10,10 +10,12 @@ n: ((.metadata.name? | strings) // ""),
 g: [.status.groups?[]? | strings],
 p: ((.status.passive? | booleans) // false),
 t: ((.status.terminating? | booleans) // false),
+m: [.status.memory? | objects | (.capacity, .allocatable, .hugePages)? | (strings // "")],
 d: [.status.drivers?[]? | objects | {
   n: ((.name | strings) // ""),
   e: ((.expected | booleans) // false),
   r: ((.registered | booleans) // false),
+  a: ((.accelerator | booleans) // false),
   h: ((.highWater | numbers) // 0),
   c: [.devices? | (.physical, .published, .allocatableWhole, .tainted)? | (numbers // 0)]}],
 v: [.status.devices?[]? | objects | {

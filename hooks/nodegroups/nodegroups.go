@@ -79,17 +79,18 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			have.status.DevicesPerNode = known[g.Name].DevicesPerNode
 		}
 		in := nodegroup.Input{
-			Group:        g,
-			Platform:     cluster.platforms[g.Name],
-			Nodes:        nodes[g.Name],
-			Stack:        stack,
-			SettingsHash: s.Hash,
-			Distribution: s.Distribution,
-			Profiles:     s.Profiles,
+			Group:             g,
+			MemoryReservation: s.MemoryReservation,
+			Platform:          cluster.platforms[g.Name],
+			Nodes:             nodes[g.Name],
+			Stack:             stack,
+			SettingsHash:      s.Hash,
+			Distribution:      s.Distribution,
+			Profiles:          s.Profiles,
 		}
 		now := h.now()
 		status := nodegroup.Compute(have.status, in, now)
-		e := entry(s, g, in.Platform, status, known[g.Name])
+		e := entry(s, g, in.Platform, status, in.Memory(now), known[g.Name])
 		e.CDIOff = nodegroup.CDIOff(in, known[g.Name].CDIOff, now)
 		entries = append(entries, e)
 		if cluster.groups == nil {

@@ -46,6 +46,7 @@ func TestFirstConverge(t *testing.T) {
 		Name: "gpu", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu"}, KubeletRootDir: "/data/kubelet",
 		Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: "Equal", Value: "gpu", Effect: "NoSchedule"}},
 		Drivers:     []string{"nvidia"},
+		Reservation: &values.Reservation{Mode: "Advise"},
 	}}, w.entries())
 	w.runQuietly()
 }

@@ -22,7 +22,6 @@ const (
 	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
 	byChecks = "checks of the chart"
 	// Not built yet: the interface is there, and nothing reads the setting.
-	laterMemory     = "later: memory reservation"
 	laterExporter   = "later: exporter"
 	laterMonitoring = "later: monitoring"
 	laterWebhook    = "later: admission webhook"
@@ -35,7 +34,7 @@ var readers = map[string]string{
 	"imagePullSecrets":                               byChart,
 	"nodeGroups":                                     byChart,
 	"nodeGroups[].expectedDevices":                   byController,
-	"nodeGroups[].memoryReservation":                 laterMemory,
+	"nodeGroups[].memoryReservation":                 byController,
 	"drivers":                                        byChart,
 	"customDrivers":                                  byController,
 	"customDrivers[].name":                           byChart,
@@ -59,9 +58,10 @@ var readers = map[string]string{
 	"deviceClasses.create":                           byController, // and by the chart, as TestDeviceClasses shows: Auto and Always differ under hooks only.
 	"deviceClasses.extendedResources":                byController, // and by the chart, as above.
 	"claimTemplates":                                 byChart,
-	"memoryReservation":                              laterMemory,
+	"memoryReservation":                              byController,
 	"kubernetesFeatureGates":                         byController,
 	"exporter":                                       laterExporter,
+	"exporter.mode":                                  byController,
 	"monitoring":                                     laterMonitoring,
 	"controller":                                     byChart,
 	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.

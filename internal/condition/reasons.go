@@ -49,6 +49,8 @@ const (
 	NodeGroupFound = "NodeGroupFound"
 	// DevicesExpected, on a GPUNodeGroup: does each node show as many cards as `expectedDevices` says.
 	DevicesExpected = "DevicesExpected"
+	// MemoryReserved, on a GPUNodeGroup: do its kubelets keep the recommended memory from pods.
+	MemoryReserved = "MemoryReserved"
 	// ControllerSynced, on the GPUStack: has the controller read the whole cluster with the present settings.
 	ControllerSynced = "ControllerSynced"
 	// FeatureGatesConsistent, on the GPUStack: are the needed Kubernetes gates on in every component that reads them.
@@ -122,6 +124,25 @@ var (
 	GroupCDIUnsupported      = reason(kindGroup, RuntimeReady, "CDIUnsupported")
 	GroupCDIOffByDefault     = reason(kindGroup, RuntimeReady, "CDIOffByDefault")
 	GroupRuntimeUnknown      = reason(kindGroup, RuntimeReady, "RuntimeUnknown")
+
+	// Those of package reservation, which a test compares, and one for what it does not know.
+	GroupMemoryOff             = reason(kindGroup, MemoryReserved, "ModeOff")
+	GroupMemoryAdvise          = reason(kindGroup, MemoryReserved, "ModeAdvise")
+	GroupMemoryNoNodeGroup     = reason(kindGroup, MemoryReserved, "NoNodeGroup")
+	GroupMemoryApplying        = reason(kindGroup, MemoryReserved, "Applying")
+	GroupMemoryApplied         = reason(kindGroup, MemoryReserved, "Applied")
+	GroupMemoryKept            = reason(kindGroup, MemoryReserved, "Kept")
+	GroupMemoryRestoring       = reason(kindGroup, MemoryReserved, "Restoring")
+	GroupMemorySuffices        = reason(kindGroup, MemoryReserved, "PlatformSuffices")
+	GroupMemoryReservationOff  = reason(kindGroup, MemoryReserved, "ReservationOff")
+	GroupMemoryLarger          = reason(kindGroup, MemoryReserved, "LargerReservation")
+	GroupMemoryTopologyManager = reason(kindGroup, MemoryReserved, "TopologyManager")
+	GroupMemoryNodesDiffer     = reason(kindGroup, MemoryReserved, "NodesDiffer")
+	GroupMemoryTooLarge        = reason(kindGroup, MemoryReserved, "TooLarge")
+	GroupMemoryUnknown         = reason(kindGroup, MemoryReserved, "FactsUnknown")
+	GroupMemoryChanged         = reason(kindGroup, MemoryReserved, "ChangedByOthers")
+	GroupMemoryBadAnnotation   = reason(kindGroup, MemoryReserved, "BadAnnotation")
+	GroupMemoryUnreadable      = reason(kindGroup, MemoryReserved, "UnreadableReservation")
 )
 
 // Reasons on GPUStack.

@@ -189,7 +189,7 @@ func (c *cycle) setup(ctx context.Context) error {
 		return err
 	}
 	return groups.Setup(c.mgr, &groups.Reconciler{
-		Client: c.mgr.GetClient(), Live: live, Groups: s.NodeGroups, SettingsHash: c.hash, Distribution: d, Profiles: c.profiles, Clock: clock,
+		Client: c.mgr.GetClient(), Live: live, Groups: s.NodeGroups, MemoryReservation: s.MemoryReservation, SettingsHash: c.hash, Distribution: d, Profiles: c.profiles, Clock: clock,
 	})
 }
 

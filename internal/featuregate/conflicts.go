@@ -11,10 +11,34 @@ import (
 // Conflict is something about a gate, as it is set, that is wrong or will be.
 type Conflict struct {
 	Gate string
-	// Message names components, instances and values, and says what to do.
-	Message string
-	// Ahead is true for what does no harm in the version that runs, but stops a component of the next minor from starting.
-	Ahead bool
+	// Component that it is about; empty where it is about two of them.
+	Component string
+	// Instance (pod or node) that it is about; empty where it is about several.
+	Instance string
+	// Values that the gate is given, in the order in which they are given; empty where nobody sets it.
+	Values []bool
+	// Effective is the value that the component goes by; nil where places differ or the component does not start.
+	Effective *bool
+	// Text says what is wrong and what to do, without the place.
+	Text string
+	// Ahead is the minor from which this stops the component; 0 for what is wrong now.
+	Ahead int
+}
+
+// Place names the component and the instance, "" for a conflict between several.
+func (c Conflict) Place() string {
+	if c.Instance == "" {
+		return ""
+	}
+	return c.Component + " " + c.Instance
+}
+
+// Message is the text with the place before it.
+func (c Conflict) Message() string {
+	if place := c.Place(); place != "" {
+		return place + ": " + c.Text
+	}
+	return c.Text
 }
 
 // Conflicts returns what is wrong with the gates that flags set, sorted by gate: one gate with two values in one argument
@@ -22,11 +46,7 @@ type Conflict struct {
 // own version or, marked Ahead, in the next: a gate that it does not know, a broken lock, a dependency that is off. Only
 // gates of the table are judged, and names that look like DRA gates but are none.
 func Conflicts(instances []Instance) []Conflict {
-	instances = slices.Clone(instances)
-	slices.SortStableFunc(instances, func(a, b Instance) int {
-		return cmp.Or(cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
-	})
-	c := collector{}
+	var out []Conflict
 	named := map[string]bool{}
 	for _, i := range instances {
 		if i.Unreadable != "" {
@@ -37,19 +57,55 @@ func Conflicts(instances []Instance) []Conflict {
 		}
 		for _, t := range i.Twice {
 			if InTable(t.Gate) {
-				c.add(t.Gate, false, i, fmt.Sprintf("sets it to %s: the last value wins without a warning, keep one", sequence(t.Values)))
+				won := i.Set[t.Gate]
+				out = append(out, Conflict{Gate: t.Gate, Component: i.Component, Instance: i.Name, Values: t.Values, Effective: &won,
+					Text: fmt.Sprintf("sets it to %s: the last value (%t) wins without a warning, keep one", sequence(t.Values), won)})
 			}
 		}
-		c.starting(i)
-		if i.Component == APIServer && !servesV1(i.RuntimeConfig) {
-			c.add(DynamicResourceAllocation, false, i, "does not serve resource.k8s.io/v1 because of --runtime-config: "+
-				"take the entry that turns it off away")
+		out = append(out, starting(i)...)
+		if i.Component == APIServer && !serves(i.RuntimeConfig, "resource.k8s.io/v1", true) {
+			out = append(out, Conflict{Gate: DynamicResourceAllocation, Component: i.Component, Instance: i.Name,
+				Text: "does not serve resource.k8s.io/v1 because of --runtime-config: take the entry that turns it off away"})
 		}
 	}
 	for name := range named {
-		c.differences(name, instances)
+		if c := differences(name, instances); c != nil {
+			out = append(out, *c)
+		}
 	}
-	return c.sorted()
+	SortConflicts(out)
+	return out
+}
+
+// SortConflicts puts conflicts in the order in which they are shown.
+func SortConflicts(list []Conflict) {
+	slices.SortFunc(list, func(a, b Conflict) int {
+		return cmp.Or(cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Instance, b.Instance),
+			cmp.Compare(a.Ahead, b.Ahead), cmp.Compare(a.Text, b.Text))
+	})
+}
+
+// Lines returns conflicts as sentences, one for all instances that have the same, in the order of the first of each.
+func Lines(conflicts []Conflict) []string {
+	type key struct{ gate, text string }
+	var order []key
+	places := map[key][]string{}
+	for _, c := range conflicts {
+		k := key{c.Gate, c.Text}
+		if _, there := places[k]; !there {
+			order = append(order, k)
+		}
+		places[k] = append(places[k], c.Place())
+	}
+	var out []string
+	for _, k := range order {
+		line := k.gate + ": "
+		if at := strings.Join(places[k], ", "); at != "" {
+			line += at + ": "
+		}
+		out = append(out, line+k.text)
+	}
+	return out
 }
 
 func sequence(values []bool) string {
@@ -60,57 +116,37 @@ func sequence(values []bool) string {
 	return strings.Join(words, ", then ")
 }
 
-// servesV1 applies --runtime-config to resource.k8s.io/v1, which is on by default. The more specific key wins.
-func servesV1(config map[string]bool) bool {
-	for _, key := range []string{"resource.k8s.io/v1", "api/ga", "api/all"} {
-		if on, ok := config[key]; ok {
-			return on
-		}
-	}
-	return true
-}
-
-// collector gathers findings; like ones of several instances become one conflict.
-type collector map[finding][]string
-
-type finding struct {
-	gate, text string
-	ahead      bool
-}
-
-func (c collector) add(gate string, ahead bool, i Instance, text string) {
-	f := finding{gate: gate, text: text, ahead: ahead}
-	c[f] = append(c[f], i.String())
-}
-
 // differences reports a gate that places which read it see differently because of someone's flags.
-func (c collector) differences(name string, instances []Instance) {
+func differences(name string, instances []Instance) *Conflict {
 	var on, off []string
 	for _, component := range Readers(name) {
 		var here [2][]string
+		var values []bool
 		for _, i := range instancesOf(component, instances) {
 			val := i.value(name)
-			if _, set := i.Set[name]; set && val.known {
+			if !val.known {
+				continue
+			}
+			here[index(val.on)] = append(here[index(val.on)], fmt.Sprintf("%s (%s)", i, val.why))
+			if _, set := i.Set[name]; set {
+				values = append(values, val.on)
 				if val.on {
 					on = append(on, i.String())
 				} else {
 					off = append(off, i.String())
 				}
 			}
-			if val.known {
-				here[index(val.on)] = append(here[index(val.on)], fmt.Sprintf("%s (%s)", i, val.why))
-			}
 		}
 		if len(here[0]) > 0 && len(here[1]) > 0 {
-			c[finding{gate: name, text: fmt.Sprintf("on in %s, off in %s: give all instances of %s the same flags",
-				strings.Join(here[1], ", "), strings.Join(here[0], ", "), component)}] = nil
-			return
+			return &Conflict{Gate: name, Component: component, Values: values, Text: fmt.Sprintf("on in %s, off in %s: give all instances of %s the same flags",
+				strings.Join(here[1], ", "), strings.Join(here[0], ", "), component)}
 		}
 	}
 	if len(on) > 0 && len(off) > 0 {
-		c[finding{gate: name, text: fmt.Sprintf("set to true in %s, to false in %s: these components read it, set one value",
-			strings.Join(on, ", "), strings.Join(off, ", "))}] = nil
+		return &Conflict{Gate: name, Values: []bool{true, false}, Text: fmt.Sprintf("set to true in %s, to false in %s: these components read it, set one value",
+			strings.Join(on, ", "), strings.Join(off, ", "))}
 	}
+	return nil
 }
 
 func index(on bool) int {
@@ -120,34 +156,31 @@ func index(on bool) int {
 	return 0
 }
 
-func (c collector) sorted() []Conflict {
-	var out []Conflict
-	for f, places := range c {
-		message := f.text
-		if len(places) > 0 {
-			message = strings.Join(places, ", ") + ": " + f.text
-		}
-		out = append(out, Conflict{Gate: f.gate, Message: message, Ahead: f.ahead})
-	}
-	slices.SortFunc(out, func(a, b Conflict) int {
-		return cmp.Or(cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Message, b.Message))
-	})
-	return out
-}
-
 // starting reports what keeps an instance from starting, in its version and in the next.
-func (c collector) starting(i Instance) {
+func starting(i Instance) []Conflict {
 	minor, ok := Minor(i.Version)
 	if !ok {
-		return
+		return nil
+	}
+	var out []Conflict
+	add := func(gate, text string, ahead int) {
+		c := Conflict{Gate: gate, Component: i.Component, Instance: i.Name, Text: text, Ahead: ahead}
+		if on, set := i.Set[gate]; set {
+			c.Values = []bool{on}
+			if ahead != 0 {
+				c.Effective = &on
+			}
+		}
+		out = append(out, c)
 	}
 	now := refusals(i, minor)
 	for _, gate := range slices.Sorted(maps.Keys(now)) {
-		c.add(gate, false, i, now[gate]+": the component does not start with these flags")
+		add(gate, now[gate]+": the component does not start with these flags", 0)
 	}
 	for gate, text := range refusals(i, minor+1) {
 		if _, already := now[gate]; !already {
-			c.add(gate, true, i, fmt.Sprintf("%s: after an upgrade to 1.%d the component does not start with these flags", text, minor+1))
+			add(gate, fmt.Sprintf("%s: after an upgrade to 1.%d the component does not start with these flags", text, minor+1), minor+1)
 		}
 	}
+	return out
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestConflicts(t *testing.T) {
@@ -23,7 +25,7 @@ func TestConflicts(t *testing.T) {
 			want: []string{"off in kube-scheduler b (off by default in 1.34)"}},
 		"forgotten where on by default": {instances: []Instance{running("kube-scheduler/a@v1.36.4", on), running("kube-scheduler/b@v1.36.4")}},
 		"twice in one": {instances: []Instance{running("kube-scheduler/a@v1.34.4", on, off, on)},
-			want: []string{"DRAConsumableCapacity: kube-scheduler a: sets it to true, then false, then true: the last value wins"}},
+			want: []string{"DRAConsumableCapacity: kube-scheduler a: sets it to true, then false, then true: the last value (true) wins"}},
 		"twice alike":   {instances: []Instance{running("kube-scheduler/a@v1.34.4", on, on)}},
 		"twice foreign": {instances: []Instance{running("kube-scheduler/a@v1.34.4", "--feature-gates=Foo=true,Foo=false")}},
 		"unknown": {instances: plane("v1.33.4", "--feature-gates=DRAControlPlaneController=true"),
@@ -36,8 +38,8 @@ func TestConflicts(t *testing.T) {
 		"its value": {instances: plane("v1.36.4", "--feature-gates=DRAAdminAccess=true")},
 		"lock ahead": {instances: plane("v1.35.4", "--feature-gates=DRAAdminAccess=false"),
 			want: []string{">DRAAdminAccess: after an upgrade to 1.36"}},
-		"removed ahead": {instances: plane("v1.36.4", "--feature-gates=GangScheduling=true"),
-			want: []string{">GangScheduling: 1.37 does not have this gate any more"}},
+		"removed ahead": {instances: plane("v1.36.4", "--feature-gates=GangScheduling=true,GenericWorkload=true"),
+			want: []string{">GangScheduling: kube-apiserver a, kube-controller-manager a, kube-scheduler a: 1.37 does not have this gate any more"}},
 		"dependency": {instances: plane("v1.36.4", "--feature-gates=DRADeviceTaintRules=true,DRADeviceTaints=false"),
 			want: []string{"DRADeviceTaintRules: depends on DRADeviceTaints, which is off (set by its flags): the component does not start"}},
 		"dependency ahead": {instances: plane("v1.34.4", "--feature-gates=DRAResourceClaimDeviceStatus=false,DRADeviceBindingConditions=true"),
@@ -53,26 +55,62 @@ func TestConflicts(t *testing.T) {
 		"nothing readable": {instances: []Instance{running("kube-scheduler/a@v1.34.4", "$(ARGS)"), running("kube-scheduler/b@v1.34.4", on)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Conflicts(tc.instances)
+			var now, ahead []Conflict
+			for _, c := range Conflicts(tc.instances) {
+				if c.Ahead != 0 {
+					ahead = append(ahead, c)
+				} else {
+					now = append(now, c)
+				}
+			}
+			var got []string
+			for _, line := range Lines(now) {
+				got = append(got, line)
+			}
+			for _, line := range Lines(ahead) {
+				got = append(got, ">"+line)
+			}
 			rest := slices.Clone(got)
 			for _, want := range tc.want {
-				ahead := strings.HasPrefix(want, ">")
-				gate, text, _ := strings.Cut(strings.TrimPrefix(want, ">"), ": ")
-				if !strings.Contains(want, ": ") {
-					gate, text = "", want
-				}
-				at := slices.IndexFunc(rest, func(c Conflict) bool {
-					return (gate == "" || c.Gate == gate) && c.Ahead == ahead && strings.Contains(c.Message, text)
+				gate, text, both := strings.Cut(want, ": ")
+				at := slices.IndexFunc(rest, func(line string) bool {
+					if !both {
+						return strings.HasPrefix(line, ">") == strings.HasPrefix(want, ">") && strings.Contains(line, strings.TrimPrefix(want, ">"))
+					}
+					return strings.HasPrefix(line, gate+": ") && strings.Contains(line, text)
 				})
-				if at < 0 {
-					t.Errorf("no %q in %+v", want, got)
-					continue
-				}
+				require.GreaterOrEqual(t, at, 0, "no %q in %q", want, got)
 				rest = slices.Delete(rest, at, at+1)
 			}
-			if len(rest) > 0 {
-				t.Errorf("more than expected: %+v", rest)
-			}
+			require.Empty(t, rest, "more than expected")
 		})
 	}
+}
+
+// Who looks at the status must be able to tell from the fields alone what is set where, and what the component goes by.
+func TestConflictsAreStructured(t *testing.T) {
+	yes, no := true, false
+	const gate = "DRAConsumableCapacity"
+	got := Conflicts([]Instance{
+		running("kube-scheduler/a@v1.34.4", "--feature-gates="+gate+"=true", "--feature-gates=DRAAdminAccess=true,"+gate+"=false"),
+		running("kube-apiserver/a@v1.34.4", "--feature-gates="+gate+"=true"),
+		running("kube-apiserver/b@v1.34.4"),
+		running("kube-controller-manager/a@v1.35.4", "--feature-gates=DRAAdminAccess=false,MemoryManager=false"),
+	})
+	for i := range got {
+		require.NotEmpty(t, got[i].Text)
+		require.Contains(t, got[i].Message(), got[i].Text)
+		got[i].Text = ""
+	}
+	require.Equal(t, []Conflict{
+		{Gate: "DRAAdminAccess", Values: []bool{true, false}},
+		{Gate: "DRAAdminAccess", Component: ControllerManager, Instance: "a", Values: []bool{false}, Effective: &no, Ahead: 36},
+		{Gate: gate, Component: APIServer, Values: []bool{true}},
+		{Gate: gate, Component: Scheduler, Instance: "a", Values: []bool{true, false}, Effective: &no},
+		{Gate: "MemoryManager", Component: ControllerManager, Instance: "a", Values: []bool{false}},
+	}, got)
+	last := Conflicts([]Instance{running("kube-scheduler/a@v1.34.4", "--feature-gates="+gate+"=false,"+gate+"=true")})
+	require.Len(t, last, 1)
+	require.Equal(t, &yes, last[0].Effective)
+	require.Equal(t, "kube-scheduler a: sets it to false, then true: the last value (true) wins without a warning, keep one", last[0].Message())
 }

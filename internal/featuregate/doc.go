@@ -24,6 +24,8 @@ const (
 	ExtendedResource = "DRAExtendedResource"
 	// PrioritizedList is `firstAvailable` in a claim.
 	PrioritizedList = "DRAPrioritizedList"
+	// PartitionableDevices is partitions of a device in ResourceSlices.
+	PartitionableDevices = "DRAPartitionableDevices"
 	// AllAlpha and AllBeta set every gate of that stage which is not set by name.
 	AllAlpha = "AllAlpha"
 	AllBeta  = "AllBeta"

@@ -26,26 +26,38 @@ type spec struct {
 	on bool
 	// locked: setting it to anything but the default stops the component.
 	locked bool
+	// minCompat: only with --min-compatibility-version of that minor or newer; the default is one minor below the component's.
+	minCompat int
+}
+
+// dependencies are gates that must be on as well, from a minor on.
+type dependencies struct {
+	from  int
+	gates []string
 }
 
 // gate is one Kubernetes feature gate.
 type gate struct {
 	// specs in ascending order of minors.
 	specs []spec
-	// readers are the components that read it.
-	readers []string
-	// needs are gates that must be on as well; a component checks that at start from 1.35 on.
-	needs []string
+	// needs in ascending order of minors. Components check them at start from dependenciesSince on.
+	needs []dependencies
+	// lockAnnounced and removalAnnounced are minors that the sources promise, 0 where they promise none.
+	lockAnnounced, removalAnnounced int
 }
 
-func alpha(from int) spec        { return spec{from: from, stage: stageAlpha} }
-func beta(from int) spec         { return spec{from: from, stage: stageBeta, on: true} }
-func betaOff(from int) spec      { return spec{from: from, stage: stageBeta} }
-func ga(from int) spec           { return spec{from: from, stage: stageGA, on: true} }
-func locked(from int) spec       { return spec{from: from, stage: stageGA, on: true, locked: true} }
-func deprecatedOn(from int) spec { return spec{from: from, stage: stageDeprecated, on: true} }
-func removedOn(from int) spec    { return spec{from: from, stage: stageRemoved, on: true, locked: true} }
-func removedOff(from int) spec   { return spec{from: from, stage: stageRemoved, locked: true} }
+// needsOf returns what a gate depends on in a minor. Before dependenciesSince it is what the first sources that have
+// dependencies say, of gates that are there already: the feature does not work without them either.
+func needsOf(name string, minor int) []string {
+	var out []string
+	for _, d := range table[name].needs {
+		if d.from > max(minor, dependenciesSince) {
+			break
+		}
+		out = d.gates
+	}
+	return out
+}
 
 // presence says what is known of a gate at a minor.
 type presence int
@@ -71,7 +83,7 @@ func lookup(name string, minor int) (spec, presence) {
 	}
 	var found spec
 	for _, s := range g.specs {
-		if s.from <= minor {
+		if s.from <= minor && s.minCompat < minor {
 			found = s
 		}
 	}
@@ -92,11 +104,6 @@ func lookup(name string, minor int) (spec, presence) {
 func Default(name string, minor int) (on, known bool) {
 	s, p := lookup(name, minor)
 	return s.on && (p == present || p == gone), p != notInTable && p != beyond
-}
-
-// Readers returns the components that read a gate, sorted; nil for a gate that the table does not have.
-func Readers(name string) []string {
-	return slices.Sorted(slices.Values(table[name].readers))
 }
 
 // InTable says whether gpu-dra knows a gate: one of the table, or AllAlpha and AllBeta.
@@ -136,3 +143,27 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Stage is what components of a minor have of a gate.
+type Stage struct {
+	// Present: they know it. Without that nothing else is set.
+	Present bool
+	// Name: alpha, beta, GA or deprecated.
+	Name string
+	// On by default; Locked to that default.
+	On, Locked bool
+	// Needs are the gates that it depends on, sorted.
+	Needs []string
+}
+
+// At returns what a gate is in a minor of the table.
+func At(name string, minor int) Stage {
+	s, p := lookup(name, minor)
+	if p != present {
+		return Stage{}
+	}
+	return Stage{Present: true, Name: string(s.stage), On: s.on, Locked: s.locked, Needs: slices.Clone(needsOf(name, minor))}
+}
+
+// Gates returns the gates of the table, sorted.
+func Gates() []string { return slices.Sorted(maps.Keys(table)) }

@@ -46,6 +46,10 @@ func Needed(s *settings.Settings, profiles *profile.Set) []Need {
 			continue
 		}
 		n.need(DynamicResourceAllocation, "nodeGroups")
+		if s.Exporter.Mode == "DaemonSet" {
+			// Without it the kubelet does not tell the exporter whose the devices are.
+			n.need("KubeletPodResourcesDynamicResources", "exporter.mode")
+		}
 		for _, name := range g.Drivers {
 			if d, ok := profiles.ByName(name); ok {
 				n.driver(s, g, d)

@@ -41,7 +41,11 @@ func TestNeeded(t *testing.T) {
 			want: []Need{watched, {"DRAPartitionableDevices", []string{"nodeGroups[name=a].partitioning"}}, dra}},
 		"passthrough that switches a gate on": {settings: group(func(g *settings.NodeGroup) { g.Drivers, g.Passthrough = []string{"amd"}, true }),
 			want: []Need{watched, {"DRAPartitionableDevices", []string{"nodeGroups[name=a].passthrough"}}, dra}},
-		"static partitions": {settings: group(func(g *settings.NodeGroup) { g.Partitioning = "Static" }), want: []Need{watched, dra}},
+		"pod labels of the exporter": {settings: with(group(nothing), func(s *settings.Settings) { s.Exporter.Mode = "DaemonSet" }),
+			want: []Need{watched, dra, {"KubeletPodResourcesDynamicResources", []string{"exporter.mode"}}}},
+		"no exporter on the nodes": {settings: with(group(nothing), func(s *settings.Settings) { s.Exporter.Mode = "Sidecar" }), want: []Need{watched, dra}},
+		"an exporter of nothing":   {settings: settings.Settings{Exporter: settings.Exporter{Mode: "DaemonSet"}}},
+		"static partitions":        {settings: group(func(g *settings.NodeGroup) { g.Partitioning = "Static" }), want: []Need{watched, dra}},
 		"a driver's gate": {settings: with(group(nothing), func(s *settings.Settings) {
 			s.Drivers = map[string]settings.DriverConfig{"nvidia": {FeatureGates: map[string]bool{"NVMLDeviceHealthCheck": true}}}
 		}), want: []Need{{"DRADeviceTaints", []string{"drivers.nvidia.featureGates.NVMLDeviceHealthCheck"}}, watched, dra}},

@@ -24,11 +24,11 @@ func refusals(i Instance, minor int) map[string]string {
 	if minor < dependenciesSince {
 		return out
 	}
-	for name, g := range table {
+	for name := range table {
 		if val := i.valueAt(name, minor); !val.on || out[name] != "" || removedAt(name, minor) {
 			continue
 		}
-		for _, dependency := range g.needs {
+		for _, dependency := range needsOf(name, minor) {
 			if dep := i.valueAt(dependency, minor); dep.known && !dep.on {
 				out[name] = fmt.Sprintf("it is on and depends on %s, which is off (%s)", dependency, dep.why)
 				break
@@ -55,7 +55,8 @@ func refusal(name string, on bool, minor, emulated int) string {
 		return misnamed(name, minor)
 	}
 	switch s, p := lookup(name, emulated); {
-	case p == notYet:
+	// A gate that is deprecated from its first minor on stands for what was always so: the sources give it a stage in 1.0.
+	case p == notYet && table[name].specs[0].stage != stageDeprecated:
 		return fmt.Sprintf("1.%d, which is emulated, does not have this gate yet", emulated)
 	case p == present && s.locked && s.on != on:
 		return fmt.Sprintf("it is set to %t, but locked to %t since 1.%d, take it away", on, s.on, s.from)

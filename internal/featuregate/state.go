@@ -18,6 +18,16 @@ import (
 // kubelets are the kubelet versions of the nodes that matter. A kubelet's own configuration can't be seen: where the gate
 // is off by default it is Unknown, where it is on by default it counts as on, unless an instance shows otherwise.
 func State(name string, instances []Instance, kubelets []v1alpha1.VersionCount) (metav1.ConditionStatus, string) {
+	return state(name, instances, kubelets, false)
+}
+
+// StateWhereSeen is State without the doubt about components of which no instance is seen at all.
+func StateWhereSeen(name string, instances []Instance, kubelets []v1alpha1.VersionCount) metav1.ConditionStatus {
+	status, _ := state(name, instances, kubelets, true)
+	return status
+}
+
+func state(name string, instances []Instance, kubelets []v1alpha1.VersionCount, mayMiss bool) (metav1.ConditionStatus, string) {
 	readers := Readers(name)
 	if readers == nil {
 		return metav1.ConditionUnknown, notKnown(name)
@@ -26,10 +36,10 @@ func State(name string, instances []Instance, kubelets []v1alpha1.VersionCount) 
 	for _, component := range readers {
 		of := instancesOf(component, instances)
 		if component == Kubelet {
-			v.kubelets(of, kubelets)
+			v.kubelets(of, kubelets, mayMiss)
 			continue
 		}
-		if len(of) == 0 {
+		if len(of) == 0 && !mayMiss {
 			v.unknown = append(v.unknown, "no "+component+" was seen")
 		}
 		for _, i := range of {
@@ -73,7 +83,7 @@ func (v *verdict) instance(i Instance) {
 	}
 }
 
-func (v *verdict) kubelets(shown []Instance, versions []v1alpha1.VersionCount) {
+func (v *verdict) kubelets(shown []Instance, versions []v1alpha1.VersionCount, mayMiss bool) {
 	on := map[string]int32{}
 	for _, i := range shown {
 		v.instance(i)
@@ -81,7 +91,7 @@ func (v *verdict) kubelets(shown []Instance, versions []v1alpha1.VersionCount) {
 			on[i.Version]++
 		}
 	}
-	if len(versions) == 0 && len(shown) == 0 {
+	if len(versions) == 0 && len(shown) == 0 && !mayMiss {
 		v.unknown = append(v.unknown, "no kubelet of a listed node group was seen")
 	}
 	for _, version := range slices.SortedFunc(slices.Values(versions), func(a, b v1alpha1.VersionCount) int { return cmp.Compare(a.Version, b.Version) }) {

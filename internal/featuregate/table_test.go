@@ -35,21 +35,28 @@ func TestDefault(t *testing.T) {
 
 func TestTableIsWellFormed(t *testing.T) {
 	components := []string{APIServer, ControllerManager, Scheduler, Kubelet}
+	for name := range readers {
+		if _, there := table[name]; !there {
+			t.Errorf("readers of %s, which is not in the table", name)
+		}
+	}
 	for name, g := range table {
 		if !slices.IsSortedFunc(g.specs, func(a, b spec) int { return a.from - b.from }) || len(g.specs) == 0 {
 			t.Errorf("%s: specs are not in order", name)
 		}
-		if len(g.readers) == 0 {
+		if len(readers[name]) == 0 {
 			t.Errorf("%s: nobody reads it", name)
 		}
-		for _, r := range g.readers {
+		for _, r := range Readers(name) {
 			if !slices.Contains(components, r) {
 				t.Errorf("%s: reader %q", name, r)
 			}
 		}
-		for _, n := range g.needs {
-			if _, ok := table[n]; !ok {
-				t.Errorf("%s: needs %s, which is not in the table", name, n)
+		for minor := oldest; minor <= newest; minor++ {
+			for _, n := range needsOf(name, minor) {
+				if _, ok := table[n]; !ok {
+					t.Errorf("%s: needs %s, which is not in the table", name, n)
+				}
 			}
 		}
 	}

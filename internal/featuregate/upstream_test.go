@@ -63,8 +63,46 @@ func TestAgreesWithComponentBase(t *testing.T) {
 	})
 }
 
+// FuzzFeatureGates gives any text to both: neither may panic, and they must agree on what is accepted and what it sets. Run on with
+// `go test -fuzz FuzzFeatureGates ./internal/featuregate`.
+func FuzzFeatureGates(f *testing.F) {
+	for _, seed := range []string{"", ",", "=", "DRAAdminAccess=true", " kube : DRAAdminAccess = 1 ,,", "kube:DRAAdminAccess=F,DRAConsumableCapacity=t",
+		"DRAConsumableCapacity=true,DRAConsumableCapacity=false", "AllAlpha=true,AllBeta=false", "DRAExtendedResource", "kube:", "a:b:c=true", "kube::DRAAdminAccess=true",
+		"DRAAdminAccess=true=true", "DRAAdminAccess=\x00true", "\u00a0DRAAdminAccess=true", "dradminaccess=TRUE", "DRADeviceTaintRules=true"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		const minor = 36
+		flag := "--feature-gates=" + value
+		enabled, upstream := runUpstream(t, minor, []string{flag})
+		// $(NAME) is replaced by the kubelet before the component sees it, so there is no telling.
+		if strings.Contains(value, "$") {
+			return
+		}
+		i := NewInstance(Scheduler, "a", "v1.36.0", []string{Scheduler, flag})
+		refused := refusals(i, minor)
+		for name := range i.Set {
+			// Upstream refuses names that it does not know; here only those of the table are judged.
+			if !InTable(name) && refused[name] == "" {
+				return
+			}
+		}
+		if ours := i.Unreadable != "" || len(refused) > 0; ours != (upstream != nil) {
+			t.Fatalf("%q: upstream says %v, we say %q %v", value, upstream, i.Unreadable, refused)
+		}
+		if upstream != nil {
+			return
+		}
+		for name := range table {
+			if _, p := lookup(name, minor); p == present && i.value(name).on != enabled(name) {
+				t.Fatalf("%q: %s is %t upstream", value, name, enabled(name))
+			}
+		}
+	})
+}
+
 // runUpstream parses arguments as kube-scheduler of a minor does.
-func runUpstream(t *rapid.T, minor int, args []string) (enabled func(string) bool, err error) {
+func runUpstream(t interface{ Fatal(...any) }, minor int, args []string) (enabled func(string) bool, err error) {
 	binary := version.MajorMinor(1, uint(minor))
 	gates := featuregate.NewVersionedFeatureGate(binary)
 	known, needs := upstreamTable(minor)
@@ -115,9 +153,12 @@ func upstreamTable(minor int) (map[featuregate.Feature]featuregate.VersionedSpec
 				known[featuregate.Feature(name)] = featuregate.VersionedSpecs{{Version: version.MajorMinor(1, 0)}}
 			}
 			f.Default, f.LockToDefault, f.Version = s.on, s.locked, version.MajorMinor(1, uint(s.from))
+			if s.minCompat != 0 {
+				f.MinCompatibilityVersion = version.MajorMinor(1, uint(s.minCompat))
+			}
 			known[featuregate.Feature(name)] = append(known[featuregate.Feature(name)], f)
 		}
-		for _, n := range g.needs {
+		for _, n := range needsOf(name, minor) {
 			needs[featuregate.Feature(name)] = append(needs[featuregate.Feature(name)], featuregate.Feature(n))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 	"github.com/gpu-dra/gpu-dra/internal/gpunode"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/reservation"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
@@ -48,12 +49,17 @@ type Platform struct {
 	Taints []corev1.Taint
 	// KubeletRootDir of the group's kubelets; empty: not said.
 	KubeletRootDir string
+	// NodeGroup is what it says of kubelet memory when Found.
+	NodeGroup reservation.NodeGroup
 }
 
 // Input is what is known of one group.
 type Input struct {
-	Group    settings.NodeGroup
-	Platform Platform
+	Group settings.NodeGroup
+	// MemoryReservation of the whole cluster; what differs for the group stands in Group. Without a mode, the caller has no
+	// settings of it, and nothing is said about memory.
+	MemoryReservation settings.MemoryReservation
+	Platform          Platform
 	// Nodes are all GPUNodes; those of the group are picked by status.groups.
 	Nodes []v1alpha1.GPUNode
 	// Stack is the GPUStack's status, nil before the controller wrote one.
@@ -83,9 +89,14 @@ func Compute(prev v1alpha1.GPUNodeGroupStatus, in Input, now time.Time) v1alpha1
 		// Not a guess downwards while the facts are in doubt: GPUNodes may be missing because nobody wrote them yet.
 		out.DevicesPerNode = max(out.DevicesPerNode, prev.DevicesPerNode)
 	}
-	out.MemoryReservation = prev.MemoryReservation
+	memory := in.memory(members, now)
+	out.MemoryReservation = memory.status(prev.MemoryReservation)
 	out.Summary = summary(out)
-	out.Conditions = condition.Merge(prev.Conditions, conditions(in, out, members, now), now)
+	conditions := conditions(in, out, members, now)
+	if memory.Said() {
+		conditions = append(conditions, memory.condition(in))
+	}
+	out.Conditions = condition.Merge(prev.Conditions, conditions, now)
 	return out
 }
 

@@ -53,9 +53,8 @@ func ready(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, 
 	is := func(status metav1.ConditionStatus, r, format string, args ...any) metav1.Condition {
 		return condition.New(condition.Ready, status, r, fmt.Sprintf(format, args...))
 	}
-	if ok, r, message := controllerFresh(in, now); !ok {
-		return is(unknown, r, "%s", message)
-	}
+	// What is wrong with the settings themselves goes before doubts about the controller: a release that is refused for it never
+	// reaches the controller.
 	for i, name := range in.Group.Drivers {
 		if _, known := in.Profiles.ByName(name); !known {
 			return is(no, condition.GroupDriverUnknown, "nodeGroups[name=%s].drivers[%d] is %q, which no profile describes; known are %s, others go into customDrivers",
@@ -64,6 +63,9 @@ func ready(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, 
 	}
 	if _, ok := in.Group.Selector(in.Distribution); !ok {
 		return is(no, condition.GroupNoSelector, "nodeGroups[name=%s].nodeSelector is empty and this distribution labels no nodes with their group; set it", in.Group.Name)
+	}
+	if ok, r, message := controllerFresh(in, now); !ok {
+		return is(unknown, r, "%s", message)
 	}
 	if in.Platform.Lookup == NotFound {
 		return is(no, condition.GroupNodeGroupMissing, "there is no NodeGroup %s; correct nodeGroups[].name or create it", in.Group.Name)

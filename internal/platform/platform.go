@@ -56,6 +56,7 @@ func NodeGroups(ctx context.Context, reader client.Reader, d profile.Distributio
 				Managers:       managers(&list.Items[i], fields),
 				Taints:         taints(&list.Items[i]),
 				KubeletRootDir: kubeletRootDir(&list.Items[i]),
+				NodeGroup:      Reservation(&list.Items[i]),
 			}
 		}
 	}

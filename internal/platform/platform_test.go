@@ -20,6 +20,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/nodegroup"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
 func group(name, uid string, spec map[string]any) *unstructured.Unstructured {
@@ -59,6 +60,10 @@ func TestNodeGroupsFound(t *testing.T) {
 		group("unset", "3", map[string]any{"gpu": nil, "a": "no map"}),
 		group("unlisted", "4", nil))
 	got := NodeGroups(context.Background(), r, distribution, drivers, []string{"plain", "managed", "unset", "missing"})
+	for name, p := range got {
+		p.NodeGroup = reservation.NodeGroup{} // TestReservation
+		got[name] = p
+	}
 	require.Equal(t, map[string]nodegroup.Platform{
 		"plain":   {Lookup: nodegroup.Found, UID: "1"},
 		"unset":   {Lookup: nodegroup.Found, UID: "3"},

@@ -16,6 +16,10 @@ type Distribution struct {
 	KubeletRootDir string `json:"kubeletRootDir,omitempty"`
 	// CDIRoot is the folder in which drivers put CDI specifications: one of those that the container runtime reads.
 	CDIRoot string `json:"cdiRoot,omitempty"`
+	// KubeletMemory is what kubelets do with memory unless told otherwise.
+	KubeletMemory KubeletMemory `json:"kubeletMemory,omitempty"`
+	// FeatureGates say how Kubernetes feature gates are set.
+	FeatureGates GateRules `json:"featureGates,omitempty"`
 	// PriorityClass of node daemons.
 	PriorityClass string `json:"priorityClass,omitempty"`
 	// SystemTolerations let the controller run where the distribution puts its own components.
@@ -32,4 +36,18 @@ type ControlPlanePods struct {
 	Label string `json:"label,omitempty"`
 	// VersionAnnotation holds the component's Kubernetes version (`1.34`), where its image's tag does not tell it.
 	VersionAnnotation string `json:"versionAnnotation,omitempty"`
+}
+
+// KubeletMemory is what kubelets of a distribution reserve and when they evict. The fields are those of reservation.Spec, in the
+// same order, so that one converts into the other: this package knows no settings, and that one does.
+type KubeletMemory struct {
+	// Reserved: None or Tiered; empty is None.
+	Reserved string `json:"reserved,omitempty"`
+	// EvictionHard is the hard threshold of memory.available, a quantity or a percentage; empty: no hard eviction.
+	EvictionHard string `json:"evictionHard,omitempty"`
+	// EvictionSoft is the soft threshold, as EvictionHard; empty: no soft eviction.
+	EvictionSoft string `json:"evictionSoft,omitempty"`
+	// CPU and EphemeralStorage are what the platform's own reservation holds besides memory.
+	CPU              string `json:"cpu,omitempty"`
+	EphemeralStorage string `json:"ephemeralStorage,omitempty"`
 }

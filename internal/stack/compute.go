@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
@@ -48,7 +49,7 @@ func Compute(prev v1alpha1.GPUStackStatus, in Input, now time.Time) v1alpha1.GPU
 		out.KubeletVersions = lastKnown(prev.KubeletVersions, out.KubeletVersions)
 	}
 	out.Conflicts = conflicts(prev.Conflicts, in)
-	out.FeatureGates = featureGates(prev.FeatureGates, in, out.KubeletVersions)
+	out.FeatureGates = featureGates(prev.FeatureGates, in, out.KubeletVersions, featuregate.Newest+1)
 	out.Summary = summary(prev.Summary, in, out)
 	out.Conditions = condition.Merge(prev.Conditions, conditions(in, out), now)
 	return out

@@ -47,7 +47,9 @@ func TestConditions(t *testing.T) {
 		"gate set twice": {func(in *stack.Input) {
 			in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", "--feature-gates=DRAPartitionableDevices=true", "--feature-gates=DRAPartitionableDevices=false")
 		}, gates, "False", condition.StackGatesConflict, []string{"kube-scheduler sched-a: sets it to true, then false"}},
-		"gate refused later": {func(in *stack.Input) { in.Instances = plane("v1.36.0", "--feature-gates=GangScheduling=true") }, gates, "True", condition.StackGatesOn,
+		"gate refused later": {func(in *stack.Input) {
+			in.Instances = plane("v1.36.0", "--feature-gates=GangScheduling=true,GenericWorkload=true")
+		}, gates, "True", condition.StackGatesOn,
 			[]string{"before the next Kubernetes upgrade: GangScheduling"}},
 		"flags unreadable": {func(in *stack.Input) {
 			in.Instances[1] = instance(featuregate.ControllerManager, "kcm-a", "v1.34.4", "$(ARGS)")

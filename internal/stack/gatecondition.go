@@ -34,15 +34,15 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	if text := notServed(in, s); text != "" {
 		off = append(off, text)
 	}
-	var wrong, ahead []string
-	for _, c := range featuregate.Conflicts(in.Instances) {
-		text := c.Gate + ": " + c.Message
-		if c.Ahead {
-			ahead = append(ahead, text)
+	var now, later []featuregate.Conflict
+	for _, c := range s.FeatureGates.Conflicts {
+		if c.Ahead != "" {
+			later = append(later, conflict(c))
 		} else {
-			wrong = append(wrong, text)
+			now = append(now, conflict(c))
 		}
 	}
+	wrong, ahead := featuregate.Lines(now), featuregate.Lines(later)
 	is := func(status metav1.ConditionStatus, reason string, parts ...string) metav1.Condition {
 		if len(ahead) > 0 {
 			parts = append(parts, "before the next Kubernetes upgrade: "+named(ahead, itself))

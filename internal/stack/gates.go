@@ -8,11 +8,25 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
+
+// Gates returns the block of a status anew, from what the status itself has: with the rules of a distribution, and with what
+// gets in the way of upgrades up to a minor. It knows no more of the cluster than the controller did that wrote the status.
+func Gates(s v1alpha1.GPUStackStatus, d profile.Distribution, to int) v1alpha1.FeatureGates {
+	in := Input{Synced: true, Distribution: d}
+	for _, i := range s.FeatureGates.Instances {
+		in.Instances = append(in.Instances, featuregate.FromRecord(i))
+	}
+	out := featureGates(s.FeatureGates, in, s.KubeletVersions, to)
+	// That a gate is given twice stands in the conflicts only.
+	out.Conflicts = s.FeatureGates.Conflicts
+	return out
+}
 
 // featureGates fills the block of the status. Needed also holds gates that nobody needs but whose state switches something
 // on: those have no neededBy.
-func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.VersionCount) v1alpha1.FeatureGates {
+func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.VersionCount, to int) v1alpha1.FeatureGates {
 	now := slices.Clone(in.Instances)
 	if len(now) == 0 {
 		if doubt := in.doubt(FactInstances); doubt != "" {
@@ -22,21 +36,34 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.Vers
 	var out v1alpha1.FeatureGates
 	remembered := remember(prev.Instances, now)
 	for i := range now {
-		out.Instances = append(out.Instances, shown(now[i], remembered[i]))
+		out.Instances = append(out.Instances, featuregate.Record(now[i], remembered[i]))
 	}
 	slices.SortFunc(out.Instances, func(a, b v1alpha1.ComponentInstance) int {
 		return cmp.Or(cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
 	})
-	for _, need := range needs(prev, in) {
+	wanted := needs(prev, in)
+	steps := featuregate.Plan(wanted, remembered, kubelets)
+	advice := featuregate.Advise(steps, in.Distribution.FeatureGates)
+	for _, need := range wanted {
 		gate := v1alpha1.NeededGate{Name: need.Gate, NeededBy: need.By, Components: featuregate.Readers(need.Gate)}
 		gate.State, gate.Message = featuregate.State(need.Gate, now, kubelets)
 		if gate.State == metav1.ConditionUnknown {
 			gate.Message += lastState(need.Gate, now, remembered, kubelets)
 		}
+		gate.Effective = effective(gate, prev, now, remembered, kubelets)
+		gate.Actions = actions(need.Gate, steps, advice)
 		out.Needed = append(out.Needed, gate)
 	}
-	for _, c := range featuregate.Conflicts(now) {
-		out.Conflicts = append(out.Conflicts, v1alpha1.GateConflict{Gate: c.Gate, Message: c.Message})
+	out.Conflicts = gateConflicts(prev, now, remembered)
+	out.Distribution = in.Distribution.Name
+	if out.Distribution == "" {
+		out.Distribution = prev.Distribution
+	}
+	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Kubelets: kubelets, Needs: wanted,
+		InlineCounters: in.InlineCounters, Rules: in.Distribution.FeatureGates}, to))
+	if in.Distribution.FeatureGates.Setting == "" {
+		changes := featuregate.Changes(steps)
+		out.Fragments = v1alpha1.GateFragments{Kubeadm: featuregate.Kubeadm(changes), KubeletConfiguration: featuregate.KubeletConfiguration(changes)}
 	}
 	return out
 }
@@ -70,26 +97,10 @@ func remember(prev []v1alpha1.ComponentInstance, now []featuregate.Instance) []f
 			continue
 		}
 		for _, p := range prev {
-			if p.Component == out[i].Component && p.Name == out[i].Name && len(p.Set) > 0 {
-				out[i].Set, out[i].Unreadable = p.Set, ""
+			if p.Component == out[i].Component && p.Name == out[i].Name && len(p.Set)+len(p.RuntimeConfig) > 0 {
+				out[i].Flags, out[i].Unreadable = featuregate.Recorded(p), ""
 			}
 		}
-	}
-	return out
-}
-
-// shown is an instance as the status has it: with the gates of the table only, and with its last known ones when it can't
-// be read.
-func shown(now, remembered featuregate.Instance) v1alpha1.ComponentInstance {
-	out := v1alpha1.ComponentInstance{Component: now.Component, Name: now.Name, Version: now.Version, Unreadable: now.Unreadable}
-	for gate, on := range remembered.Set {
-		if !featuregate.InTable(gate) {
-			continue
-		}
-		if out.Set == nil {
-			out.Set = map[string]bool{}
-		}
-		out.Set[gate] = on
 	}
 	return out
 }

@@ -67,6 +67,11 @@ type Input struct {
 	ForeignDeviceClasses []string
 	// Unmanaged are groups with slices that the settings do not list.
 	Unmanaged []v1alpha1.UnmanagedGroup
+	// InlineCounters are drivers with slices that hold counter sets beside devices, as up to Kubernetes 1.34; nil when nobody
+	// looked.
+	InlineCounters []string
+	// Distribution of the cluster: who writes the flags of its components.
+	Distribution profile.Distribution
 	// Problems of the settings.
 	Problems []settings.Problem
 	// Unreadable holds, for each fact that could not be read, why. The last known value is kept.

@@ -35,7 +35,7 @@ func drawInput(t *rapid.T, base stack.Input) stack.Input {
 		[]featuregate.Instance{
 			instance(featuregate.APIServer, "api-b", "v1.34.4", "--feature-gates=DRAPartitionableDevices=false,DRAPartitionableDevices=true"),
 			instance(featuregate.APIServer, "api-c", "", "--feature-gates=DRAControlPlaneController=true"),
-			instance(featuregate.Scheduler, "sched-b", "v1.36.0", "--feature-gates=GangScheduling=true"),
+			instance(featuregate.Scheduler, "sched-b", "v1.36.0", "--feature-gates=GangScheduling=true,GenericWorkload=true"),
 			instance(featuregate.Scheduler, "sched-c", "v1.34.4", "$(ARGS)"),
 			instance(featuregate.ControllerManager, "kcm-b", "v1.34.4", "--feature-gates=DRAAdminAccess=false"),
 		})...)

@@ -68,7 +68,7 @@ func (r *rig) nodeIs(name, conditionType string, status metav1.ConditionStatus, 
 }
 
 // statuses returns what must be equal between two runs as canonical JSON: the status of every object of our four kinds,
-// without what is time itself.
+// without what is time or chance.
 func (r *rig) statuses(ctx context.Context) (string, error) {
 	all := map[string]any{}
 	add := func(kind, name string, status any) error {
@@ -81,7 +81,7 @@ func (r *rig) statuses(ctx context.Context) (string, error) {
 			return err
 		}
 		delete(tree, "heartbeat")
-		dropTimes(tree)
+		dropChance(tree)
 		all[kind+"/"+name] = tree
 		return nil
 	}
@@ -135,17 +135,21 @@ func (r *rig) groupStatuses(ctx context.Context) (string, error) {
 	return string(data), err
 }
 
-func dropTimes(v any) {
+func dropChance(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "lastTransitionTime")
 		delete(v, "lostSince")
+		// A DaemonSet makes up the names of its pods.
+		if pod, ok := v["pod"].(map[string]any); ok {
+			delete(pod, "name")
+		}
 		for _, child := range v {
-			dropTimes(child)
+			dropChance(child)
 		}
 	case []any:
 		for _, child := range v {
-			dropTimes(child)
+			dropChance(child)
 		}
 	}
 }

@@ -30,7 +30,11 @@ var Scheme = func() *runtime.Scheme {
 }()
 
 // Reader returns a client that reads the kinds of gpu-dra and the optional kinds that hooks look at.
-func Reader() (client.Reader, error) {
+func Reader() (client.Reader, error) { return Client() }
+
+// Client returns the same client with its writing side. Hooks write through the SDK's patches; this is for a write that may be
+// refused, because a refused patch of the SDK stops the module until it is not.
+func Client() (client.Client, error) {
 	c, err := restConfig()
 	if err != nil {
 		return nil, err
@@ -66,6 +70,7 @@ func mapper() meta.RESTMapper {
 	for _, kind := range []schema.GroupVersionKind{
 		v1alpha1.GroupVersion.WithKind("GPUStack"),
 		v1alpha1.GroupVersion.WithKind("GPUNodeGroup"),
+		v1alpha1.GroupVersion.WithKind("GPUNode"),
 		platform.NodeGroupKind,
 	} {
 		m.Add(kind, meta.RESTScopeRoot)

@@ -36,12 +36,14 @@ type Reconciler struct {
 	// Client reads from a cache, which may hand out shared objects, and writes.
 	Client client.Client
 	// Live reads from the API server.
-	Live         client.Reader
-	Groups       []settings.NodeGroup
-	SettingsHash string
-	Distribution profile.Distribution
-	Profiles     *profile.Set
-	Clock        clock.PassiveClock
+	Live   client.Reader
+	Groups []settings.NodeGroup
+	// MemoryReservation of the settings, which groups override.
+	MemoryReservation settings.MemoryReservation
+	SettingsHash      string
+	Distribution      profile.Distribution
+	Profiles          *profile.Set
+	Clock             clock.PassiveClock
 
 	mu        sync.Mutex
 	looked    time.Time
@@ -112,11 +114,12 @@ func (r *Reconciler) own(ctx context.Context, have *v1alpha1.GPUNodeGroup, exist
 
 func (r *Reconciler) input(ctx context.Context, g settings.NodeGroup) (nodegroup.Input, error) {
 	in := nodegroup.Input{
-		Group:        g,
-		Platform:     r.platform(ctx, g.Name),
-		SettingsHash: r.SettingsHash,
-		Distribution: r.Distribution,
-		Profiles:     r.Profiles,
+		Group:             g,
+		MemoryReservation: r.MemoryReservation,
+		Platform:          r.platform(ctx, g.Name),
+		SettingsHash:      r.SettingsHash,
+		Distribution:      r.Distribution,
+		Profiles:          r.Profiles,
 	}
 	nodes := &v1alpha1.GPUNodeList{}
 	if err := r.Client.List(ctx, nodes); err != nil {

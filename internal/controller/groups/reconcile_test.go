@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -159,6 +160,29 @@ func TestGroupFollowsNodesAndHeartbeat(t *testing.T) {
 	_, after = w.step("gpus")
 	require.Equal(t, "Unknown ControllerStale", w.ready())
 	require.Zero(t, after)
+}
+
+// Where no hooks run the advice on kubelet memory comes from the same core call.
+func TestGroupHasMemoryAdvice(t *testing.T) {
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	memory := resource.MustParse("128Gi")
+	w := newWorld(t, distributions["Vanilla"], stack(), &v1alpha1.GPUNode{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+		Status: v1alpha1.GPUNodeStatus{
+			Groups: []string{"gpus"}, Memory: &v1alpha1.NodeMemory{Capacity: memory, Allocatable: memory},
+			Drivers: []v1alpha1.NodeDriver{{Name: "gpu.example.com", Expected: true, Accelerator: true, Registered: true, HighWater: 8}},
+		},
+	})
+	parsed, err := settings.Parse(nil)
+	require.NoError(t, err)
+	w.MemoryReservation = parsed.MemoryReservation
+	w.step("gpus")
+	advice := w.group().Status.MemoryReservation
+	require.NotNil(t, advice)
+	require.Equal(t, "Advise", advice.Mode)
+	require.Equal(t, "n1", advice.DecidedBy)
+	require.Positive(t, advice.Recommended.Value())
 }
 
 func TestGroupThatIsNoLongerListed(t *testing.T) {

@@ -32,6 +32,7 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 		Problems:          r.Problems,
 		Settings:          r.Settings,
 		Profiles:          r.Profiles,
+		Distribution:      r.Distribution,
 		Unreadable:        map[stack.Fact]string{},
 	}
 	if reason := r.Unreadable(); reason != "" {

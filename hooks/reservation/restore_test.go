@@ -1,0 +1,104 @@
+package reservation
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	core "github.com/gpu-dra/gpu-dra/internal/reservation"
+)
+
+func TestRestoreOnDisable(t *testing.T) {
+	w := standing(t)
+	w.restore()
+	block, annotation := w.kubelet("gpu")
+	require.Equal(t, auto, block)
+	require.Empty(t, annotation)
+	require.Len(t, w.patches, 2)
+
+	// After the release is gone: nothing, or what was written once more meanwhile.
+	w.restore()
+	require.Len(t, w.patches, 2)
+	w.announce("gpu", core.ReasonApplying)
+	require.Equal(t, 1, w.run())
+	w.restore()
+	block, _ = w.kubelet("gpu")
+	require.Equal(t, auto, block)
+}
+
+func TestRestoreKeepsWhatOthersWrote(t *testing.T) {
+	w := standing(t)
+	theirs := map[string]any{"mode": "Static", "static": map[string]any{"memory": "8Gi"}}
+	w.touch("gpu", func(u *unstructured.Unstructured) {
+		require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
+	})
+	w.restore()
+	block, annotation := w.kubelet("gpu")
+	require.Equal(t, theirs, block)
+	require.Empty(t, annotation)
+}
+
+func TestRestoreTriesAgain(t *testing.T) {
+	w := standing(t)
+	failures := rounds - 1
+	w.fail["patch"] = errors.New("timeout")
+	w.race = func() {
+		if failures--; failures < 0 {
+			delete(w.fail, "patch")
+		}
+	}
+	w.restore()
+	block, _ := w.kubelet("gpu")
+	require.Equal(t, auto, block)
+	require.NotContains(t, w.log.String(), "could not be taken back")
+}
+
+// It gives up, because a hook that fails is repeated for ever, and tells what to do.
+func TestRestoreGivesUp(t *testing.T) {
+	for kind, says := range map[string]string{
+		"patch": "NodeGroup gpu: what gpu-dra wrote", "NodeGroup": "NodeGroups: what gpu-dra wrote", "client": "NodeGroups: what gpu-dra wrote",
+	} {
+		w := standing(t)
+		w.fail[kind] = errors.New("timeout")
+		w.restore()
+		require.Contains(t, w.log.String(), says)
+		require.Contains(t, w.log.String(), core.AnnotationKey)
+		require.Contains(t, w.log.String(), "timeout")
+		delete(w.fail, kind)
+		block, _ := w.kubelet("gpu")
+		require.Equal(t, written, block)
+		w.restore()
+		block, _ = w.kubelet("gpu")
+		require.Equal(t, auto, block, "switched on and off again")
+	}
+}
+
+// One NodeGroup that is refused does not keep the others.
+func TestRestoreOfManyGroups(t *testing.T) {
+	w := standing(t)
+	u, err := w.resource("NodeGroup").Get(t.Context(), "gpu", metav1.GetOptions{})
+	require.NoError(t, err)
+	second := u.DeepCopy()
+	second.SetName("second")
+	w.put(second)
+	w.fail["patch gpu"] = errors.New("refused")
+	w.restore()
+	block, _ := w.kubelet("gpu")
+	require.Equal(t, written, block)
+	block, _ = w.kubelet("second")
+	require.Equal(t, auto, block)
+	require.Contains(t, w.log.String(), "NodeGroup gpu: what")
+	require.NotContains(t, w.log.String(), "NodeGroup second: what")
+}
+
+func TestRestoreWithoutNodeGroups(t *testing.T) {
+	w := standing(t)
+	w.fail["NodeGroup"] = apierrors.NewNotFound(nodeGroupKind.WithResource("nodegroups").GroupResource(), "")
+	w.restore()
+	require.NotContains(t, w.log.String(), "could not be taken back")
+	require.Len(t, w.patches, 1)
+}

@@ -1,0 +1,225 @@
+package featuregate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+)
+
+// Newest is the newest minor that the table was made from: what is said of later ones is what the sources announce.
+const Newest = newest
+
+// Finding is something to know before an upgrade of Kubernetes.
+type Finding struct {
+	// To is the minor from which it holds.
+	To int
+	// Stops says that something does not start or does not work any more; else it is only good to know.
+	Stops bool
+	// Gate, Component and Instances that it is about, where it is about such.
+	Gate, Component string
+	Instances       []string
+	Text            string
+}
+
+// Cluster is what the preflight looks at.
+type Cluster struct {
+	Instances []Instance
+	Kubelets  []v1alpha1.VersionCount
+	// Needs are the gates that the settings need.
+	Needs []Need
+	// InlineCounters are drivers with slices that hold counters beside devices, as up to 1.34; nil when it was not looked at.
+	InlineCounters []string
+	// Rules of the platform.
+	Rules profile.GateRules
+}
+
+// Preflight returns what of this configuration gets in the way of upgrades up to a minor, by the minor from which it does.
+// A component that is that new already is not looked at; versions that can't be read say nothing.
+func Preflight(c Cluster, to int) []Finding {
+	from := c.oldestServer()
+	if from == 0 {
+		return nil
+	}
+	found := findings{}
+	for _, i := range c.Instances {
+		found.refused(i, to)
+		found.apis(i, to)
+	}
+	for minor := from + 1; minor <= to; minor++ {
+		found.platform(c, minor)
+	}
+	found.kubeletAPI(c, from, to)
+	found.slices(c, from, to)
+	if from < 35 && to >= 35 {
+		found.add(Finding{To: 35, Text: "objects of resource.k8s.io are stored as v1 from 1.35 on, which 1.33 cannot read: once written there is no way back below 1.34"})
+	}
+	return found.sorted()
+}
+
+func (c Cluster) oldestServer() int {
+	from := 0
+	for _, i := range c.Instances {
+		if minor, ok := Minor(i.Version); ok && i.Component == APIServer && (from == 0 || minor < from) {
+			from = minor
+		}
+	}
+	return from
+}
+
+// findings joins those that differ in nothing but the instance.
+type findings map[string]*Finding
+
+func (f findings) add(one Finding) {
+	key := fmt.Sprint(one.To, one.Stops, one.Gate, one.Component, one.Text)
+	if have := f[key]; have != nil {
+		have.Instances = append(have.Instances, one.Instances...)
+		return
+	}
+	f[key] = &one
+}
+
+func (f findings) sorted() []Finding {
+	var out []Finding
+	for _, one := range f {
+		slices.Sort(one.Instances)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}
+
+// refused reports gates that stop an instance in a later minor, each once, and what the sources announce.
+func (f findings) refused(i Instance, to int) {
+	minor, ok := Minor(i.Version)
+	if !ok || i.Unreadable != "" {
+		return
+	}
+	said := refusals(i, minor)
+	for next := minor + 1; next <= min(to, newest); next++ {
+		now := refusals(i, next)
+		for gate, text := range now {
+			if said[gate] == "" {
+				f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name}, Text: text})
+				said[gate] = text
+			}
+		}
+	}
+	for gate, on := range i.Set {
+		g := table[gate]
+		s, p := lookup(gate, newest)
+		if said[gate] != "" || p != present {
+			continue
+		}
+		// A gate whose announced removal is overdue may go with any next minor.
+		if at := max(g.removalAnnounced, newest+1); g.removalAnnounced != 0 && at <= to {
+			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
+				Text: fmt.Sprintf("the sources announce its removal for 1.%d: take it out of the flags, it is %t by itself", g.removalAnnounced, s.on)})
+		}
+		if at := max(g.lockAnnounced, newest+1); g.lockAnnounced != 0 && at <= to && on != s.on {
+			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
+				Text: fmt.Sprintf("the sources announce that it is locked to %t in 1.%d: it is set to %t", s.on, g.lockAnnounced, on)})
+		}
+	}
+}
+
+// apis reports entries of --runtime-config that a later API server refuses, and entries that gates need there.
+func (f findings) apis(i Instance, to int) {
+	minor, ok := Minor(i.Version)
+	if !ok || i.Component != APIServer || i.Unreadable != "" {
+		return
+	}
+	said := map[string]bool{}
+	for next := minor + 1; next <= min(to, newest); next++ {
+		for _, key := range slices.Sorted(maps.Keys(i.RuntimeConfig)) {
+			group, version, _ := strings.Cut(key, "/")
+			version, _, _ = strings.Cut(version, "/")
+			known := slices.ContainsFunc(registered[next], func(gv string) bool { return strings.HasPrefix(gv, group+"/") })
+			if known && !said[key] && !slices.Contains(registered[next], group+"/"+version) {
+				said[key] = true
+				f.add(Finding{To: next, Stops: true, Component: i.Component, Instances: []string{i.Name},
+					Text: fmt.Sprintf("--runtime-config names %s, which 1.%d does not have: it does not start, take the entry away", key, next)})
+			}
+		}
+		for _, gate := range slices.Sorted(maps.Keys(table)) {
+			if on := i.valueAt(gate, next); !on.on || removedAt(gate, next) {
+				continue
+			}
+			for _, api := range apisFor(gate, next) {
+				if !said[gate+api] && !serves(i.RuntimeConfig, api, false) && slices.Contains(registered[next], api) {
+					said[gate+api] = true
+					f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name},
+						Text: fmt.Sprintf("it needs %s from then on, which is off: add it to --runtime-config", api)})
+				}
+			}
+		}
+	}
+}
+
+// platform reports gates that the platform sets by itself and that a minor refuses.
+func (f findings) platform(c Cluster, minor int) {
+	for _, fixed := range c.Rules.Fixed {
+		text := ""
+		if fixed.Holds(minor) {
+			text = refusal(fixed.Gate, true, minor, minor)
+		}
+		if text == "" || fixed.Holds(minor-1) && refusal(fixed.Gate, true, minor-1, minor-1) != "" {
+			continue
+		}
+		if fixed.When != "" {
+			text = "where " + fixed.When + ": " + text
+		}
+		for _, component := range fixed.Components {
+			f.add(Finding{To: minor, Stops: true, Gate: fixed.Gate, Component: component,
+				Text: "the platform sets it by itself, as far as is known of it: " + text})
+		}
+	}
+}
+
+// kubeletAPI: kubelets below 1.34 speak resource.k8s.io/v1beta1 only, and API servers from 1.34 on do not serve it unless told to.
+func (f findings) kubeletAPI(c Cluster, from, to int) {
+	const api = "resource.k8s.io/v1beta1"
+	var old int32
+	for _, k := range c.Kubelets {
+		if minor, ok := Minor(k.Version); ok && minor < 34 {
+			old += k.Count
+		}
+	}
+	if old == 0 || max(from, to) < 34 {
+		return
+	}
+	text := fmt.Sprintf("%d kubelet(s) below 1.34 speak %s only: upgrade them with it, or keep --runtime-config=%s=true until they are", old, api, api)
+	for _, fixed := range c.Rules.FixedAPIs {
+		if fixed.GroupVersion == api && !fixed.Holds(34) {
+			f.add(Finding{To: 34, Stops: true, Component: APIServer, Text: text + "; the platform takes that entry away with 1.34 by itself"})
+			return
+		}
+	}
+	for _, i := range c.Instances {
+		if i.Component == APIServer && i.Unreadable == "" && !serves(i.RuntimeConfig, api, false) {
+			f.add(Finding{To: 34, Stops: true, Component: APIServer, Instances: []string{i.Name}, Text: text})
+		}
+	}
+}
+
+// slices: the layout of partitions changed in 1.35.
+func (f findings) slices(c Cluster, from, to int) {
+	if from >= 35 || to < 35 {
+		return
+	}
+	if len(c.InlineCounters) > 0 {
+		f.add(Finding{To: 35, Stops: true, Gate: PartitionableDevices, Text: fmt.Sprintf("slices of %s hold counters beside devices, which 1.35 refuses: "+
+			"upgrade the driver to a version that writes them apart, with the control plane", strings.Join(c.InlineCounters, ", "))})
+		return
+	}
+	if c.InlineCounters == nil && slices.ContainsFunc(c.Needs, func(n Need) bool { return n.Gate == PartitionableDevices && len(n.By) > 0 }) {
+		f.add(Finding{To: 35, Gate: PartitionableDevices, Text: "1.35 refuses slices that hold counters beside devices, as drivers for 1.34 write them: " +
+			"make sure that the driver's version writes them apart"})
+	}
+}

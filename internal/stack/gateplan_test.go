@@ -1,0 +1,150 @@
+package stack_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/stack"
+)
+
+func TestDuplicatedGateIsNamedWithAllThatIsKnownOfIt(t *testing.T) {
+	in := healthy(t)
+	in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", "--feature-gates=DRAConsumableCapacity=true", "--feature-gates=DRAConsumableCapacity=false")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	off := false
+	require.Equal(t, []v1alpha1.GateConflict{{
+		Gate: "DRAConsumableCapacity", Component: "kube-scheduler", Instance: "sched-a", Values: []bool{true, false}, Effective: &off,
+		Message: "kube-scheduler sched-a: sets it to true, then false: the last value (false) wins without a warning, keep one",
+	}}, s.FeatureGates.Conflicts)
+	require.Equal(t, condition.StackGatesConflict, get(t, s, condition.FeatureGatesConsistent).Reason)
+
+	// While its flags can't be read the conflict stays, and goes with them when they can.
+	in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", "$(ARGS)")
+	unread := stack.Compute(s, in, start.Add(time.Second))
+	require.Equal(t, s.FeatureGates.Conflicts, unread.FeatureGates.Conflicts)
+	require.Equal(t, unread.FeatureGates.Conflicts, stack.Compute(unread, in, start.Add(2*time.Second)).FeatureGates.Conflicts)
+	clean := stack.Compute(unread, healthy(t), start.Add(3*time.Second))
+	require.Empty(t, clean.FeatureGates.Conflicts)
+	require.Equal(t, metav1.ConditionTrue, get(t, clean, condition.FeatureGatesConsistent).Status)
+}
+
+func TestWhatStopsTheNextVersionIsNoFaultYet(t *testing.T) {
+	in := healthy(t)
+	in.Instances = plane("v1.36.3", "--feature-gates=SidecarContainers=true")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Len(t, s.FeatureGates.Conflicts, 3)
+	for _, c := range s.FeatureGates.Conflicts {
+		require.Equal(t, "1.37", c.Ahead)
+		require.True(t, *c.Effective)
+	}
+	c := get(t, s, condition.FeatureGatesConsistent)
+	require.Equal(t, metav1.ConditionTrue, c.Status)
+	require.Contains(t, c.Message, "SidecarContainers: kube-apiserver api-a, kube-controller-manager kcm-a, kube-scheduler sched-a: 1.37 does not have this gate")
+	require.Len(t, s.FeatureGates.Upgrade, 3)
+	require.Equal(t, v1alpha1.UpgradeFinding{To: "1.37", Stops: true, Gate: "SidecarContainers", Component: "kube-apiserver", Instances: []string{"api-a"},
+		Message: s.FeatureGates.Upgrade[0].Message}, s.FeatureGates.Upgrade[0])
+}
+
+func TestActionsAndFragments(t *testing.T) {
+	in := healthy(t)
+	in.Settings.NodeGroups[0].Partitioning = "Dynamic"
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, []v1alpha1.GateAction{
+		{Component: "kube-apiserver", Version: "v1.34.4", Instances: []string{"api-a"}, Action: "SetGate", Message: "off by default in 1.34"},
+		{Component: "kube-scheduler", Version: "v1.34.4", Instances: []string{"sched-a"}, Action: "SetGate", Message: "off by default in 1.34"},
+	}, gateOf(t, s, "DRAPartitionableDevices").Actions)
+	require.Empty(t, gateOf(t, s, featuregate.DynamicResourceAllocation).Actions)
+	require.Empty(t, gateOf(t, s, featuregate.ExtendedResource).Actions, "off, but nobody needs it")
+	require.Contains(t, s.FeatureGates.Fragments.Kubeadm, "value: DRAPartitionableDevices=true")
+	require.Empty(t, s.FeatureGates.Fragments.KubeletConfiguration)
+
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	in.Distribution = distributions["Deckhouse"]
+	s = stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, v1alpha1.GateFragments{}, s.FeatureGates.Fragments, "nobody may edit its manifests")
+	require.Equal(t, "Deckhouse", s.FeatureGates.Distribution)
+	require.Contains(t, gateOf(t, s, "DRAPartitionableDevices").Actions[0].Message, "the platform sets it by itself in 1.34, but it is not seen")
+}
+
+func TestSlicesOfTheOldLayout(t *testing.T) {
+	in := healthy(t)
+	in.InlineCounters = []string{"gpu.nvidia.com"}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Len(t, s.FeatureGates.Upgrade, 2)
+	require.True(t, s.FeatureGates.Upgrade[1].Stops)
+	require.Contains(t, s.FeatureGates.Upgrade[1].Message, "slices of gpu.nvidia.com hold counters beside devices")
+}
+
+// The same doubts, one after the other: what was on stays on as long as nothing shows otherwise.
+func TestAGateThatWasOnStaysOnThroughDoubt(t *testing.T) {
+	const flag = "--feature-gates=DRAExtendedResource=true"
+	in := healthy(t)
+	in.Instances = plane("v1.36.3")
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.36.3"))}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	effective := func(s v1alpha1.GPUStackStatus) metav1.ConditionStatus {
+		return gateOf(t, s, featuregate.ExtendedResource).Effective
+	}
+	require.Equal(t, metav1.ConditionTrue, effective(s))
+
+	for name, tc := range map[string]struct {
+		change func(*stack.Input)
+		want   metav1.ConditionStatus
+	}{
+		"one can't be read": {func(in *stack.Input) {
+			in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.36.3", "$(ARGS)")
+		}, metav1.ConditionTrue},
+		"its pod is being replaced": {func(in *stack.Input) { in.Instances = in.Instances[1:] }, metav1.ConditionTrue},
+		"no pod can be read": {func(in *stack.Input) {
+			in.Instances, in.Unreadable = nil, map[stack.Fact]string{stack.FactInstances: "x"}
+		}, metav1.ConditionTrue},
+		"switched off": {func(in *stack.Input) {
+			in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.36.3", "--feature-gates=DRAExtendedResource=false")
+		}, metav1.ConditionFalse},
+		"a new one can't be read": {func(in *stack.Input) {
+			in.Instances = append(in.Instances, instance(featuregate.Scheduler, "sched-b", "v1.36.3", "$(ARGS)"))
+		}, metav1.ConditionUnknown},
+		"another version, not read": {func(in *stack.Input) {
+			in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.35.4", "$(ARGS)")
+		}, metav1.ConditionUnknown},
+		"an older kubelet":             {func(in *stack.Input) { in.Nodes = append(in.Nodes, node("n2", kubelet("v1.35.4"))) }, metav1.ConditionUnknown},
+		"an older kubelet, of no gate": {func(in *stack.Input) { in.Nodes = append(in.Nodes, node("n2", kubelet("v1.33.4"))) }, metav1.ConditionFalse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := in
+			next.Instances = append([]featuregate.Instance(nil), in.Instances...)
+			next.Nodes = append([]v1alpha1.GPUNode(nil), in.Nodes...)
+			tc.change(&next)
+			after := stack.Compute(s, next, start.Add(time.Second))
+			require.Equal(t, tc.want, effective(after))
+			require.Equal(t, tc.want, effective(stack.Compute(after, next, start.Add(2*time.Second))), "and so on")
+			require.Equal(t, metav1.ConditionTrue, effective(stack.Compute(after, in, start.Add(3*time.Second))))
+		})
+	}
+
+	// What was never seen on everywhere is not assumed to be.
+	in.Instances = plane("v1.35.4", flag)
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.35.4"))}
+	require.Equal(t, metav1.ConditionUnknown, effective(stack.Compute(v1alpha1.GPUStackStatus{}, in, start)))
+}
+
+// The command line knows a cluster by its status only, and must say the same.
+func TestGatesFromTheStatus(t *testing.T) {
+	in := full(t)
+	in.Instances = plane("v1.35.4", "--feature-gates=MemoryManager=true,DRADeviceTaints=true", "--runtime-config=resource.k8s.io/v1beta1=true", "--emulated-version=1.34")
+	in.Instances[1] = instance(featuregate.ControllerManager, "kcm-a", "v1.35.4", "$(ARGS)")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, "1.34", s.FeatureGates.Instances[0].EmulatedVersion)
+	require.Equal(t, map[string]bool{"resource.k8s.io/v1beta1": true}, s.FeatureGates.Instances[0].RuntimeConfig)
+	got := stack.Gates(s, profile.Distribution{}, featuregate.Newest+1)
+	require.Equal(t, s.FeatureGates, got)
+	require.Less(t, len(stack.Gates(s, profile.Distribution{}, 35).Upgrade), len(got.Upgrade))
+}
