@@ -63,10 +63,7 @@ func TestConflicts(t *testing.T) {
 					now = append(now, c)
 				}
 			}
-			var got []string
-			for _, line := range Lines(now) {
-				got = append(got, line)
-			}
+			got := append([]string(nil), Lines(now)...)
 			for _, line := range Lines(ahead) {
 				got = append(got, ">"+line)
 			}

@@ -51,11 +51,11 @@ func parse(version, dir string) (*source, error) {
 	s := &source{version: version, minor: minor, dir: dir, specs: map[string][]spec{}}
 	for _, name := range files {
 		if err := s.parseFile(filepath.Join(dir, "pkg", "features", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("Kubernetes %s: %w", version, err)
+			return nil, fmt.Errorf("sources of Kubernetes %s: %w", version, err)
 		}
 	}
 	if len(s.specs) < 50 {
-		return nil, fmt.Errorf("Kubernetes %s: found %d feature gates in pkg/features, expected more than 50: its form has changed, teach internal/gen/gates about it",
+		return nil, fmt.Errorf("sources of Kubernetes %s: found %d feature gates in pkg/features, expected more than 50: its form has changed, teach internal/gen/gates about it",
 			version, len(s.specs))
 	}
 	for _, group := range []string{"resource", "scheduling"} {
