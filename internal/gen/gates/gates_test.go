@@ -41,9 +41,7 @@ func served(t *testing.T) map[int]*source {
 	t.Helper()
 	all, err := sources()
 	require.NoError(t, err)
-	if len(all) == 0 {
-		t.Skip("the Go proxy served no version of Kubernetes")
-	}
+	require.NotEmpty(t, all, "the Go proxy served no version of Kubernetes, so nothing was compared")
 	return all
 }
 
@@ -51,7 +49,8 @@ func served(t *testing.T) map[int]*source {
 func TestTableIsAsTheSourcesHaveIt(t *testing.T) {
 	all := served(t)
 	if len(all) < len(versions) {
-		t.Skipf("%d of %d versions were served: compared one by one below", len(all), len(versions))
+		t.Logf("%d of %d versions were served: TestEveryServedMinor compares those", len(all), len(versions))
+		return
 	}
 	var list []*source
 	for _, version := range versions {
