@@ -43,6 +43,9 @@ func TestRefusedAtRender(t *testing.T) {
 	refused(t, map[string][]string{
 		"foo: 1": {"additional properties 'foo' not allowed"},
 		"claimTemplates: [{name: a, driver: example, namespaces: [b], minMemory: 16GB}]": {"minMemory"},
+		"cluster: {kubernetesVersion: '1.33.9'}":                                         {"/cluster/kubernetesVersion"},
+		"cluster: {kubernetesVersion: v1.34.0-rc.1}":                                     {},
+		"cluster: {kubernetesVersion: '1.40'}":                                           {},
 		"nodeGroups: [{name: a, drivers: [example]}]":                                    {"- nodeGroups[0].nodeSelector: found none"},
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a b: c}}]":            {"- nodeGroups[0].nodeSelector.a b: no label has such a key"},
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {e.f/a_B.c-d: c}}]":    {},

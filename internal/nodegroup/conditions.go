@@ -71,8 +71,10 @@ func ready(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, 
 		return is(no, condition.GroupNodeGroupMissing, "there is no NodeGroup %s; correct nodeGroups[].name or create it", in.Group.Name)
 	}
 	switch n := s.Nodes; {
+	case n.Total == 0:
+		return is(yes, condition.GroupNoNodes, "the group has no nodes")
 	case n.Expected == 0:
-		return is(yes, condition.GroupNoNodes, "%d nodes in the group, none of them is expected to register", n.Total)
+		return is(yes, condition.GroupNoNodes, "none of the nodes of the group (%d) is expected to register: they are passive or on their way out", n.Total)
 	case withoutPod(members) == n.Expected:
 		return is(no, condition.GroupNodesMissing, "none of the %d expected nodes has a pod of its driver: the DaemonSets select none of them, or their pods are Pending; compare labels and taints of the nodes with kubectl get daemonset -A -l %s=%s",
 			n.Expected, gpunode.LabelNodeGroup, in.Group.Name)
