@@ -5,7 +5,10 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +35,9 @@ const (
 	// The stand-in Pods of the control plane.
 	apiServerPod, schedulerPod, secondSchedulerPod = "kube-apiserver-control-plane", "kube-scheduler-control-plane", "kube-scheduler-control-plane-2"
 )
+
+// conflictsPrinted is the block of a GPUStack as kubectl prints it.
+var conflictsPrinted = regexp.MustCompile(`(?m)^    conflicts:\n(    [- ].*\n)+`)
 
 // A control plane started with gates that contradict each other: within one flag, in two flags of one component, between two
 // components, and between two instances of one. GPUStack names gate, component, instance, values and the one that won, which is
@@ -64,12 +70,22 @@ func TestGateConflict(t *testing.T) {
 
 	// What a user reads, by kubectl and by the CLI.
 	var shown v1alpha1.GPUStack
-	require.NoError(t, yaml.Unmarshal([]byte(r.kubectl("get", "gpustack", "main", "-o", "yaml")), &shown))
+	printed := r.kubectl("get", "gpustack", "main", "-o", "yaml")
+	require.NoError(t, yaml.Unmarshal([]byte(printed), &shown))
 	require.Equal(t, []v1alpha1.GateConflict{instances, twiceInScheduler, twiceInServer, between}, shown.Status.FeatureGates.Conflicts)
 	plan, err := exec.Command(controllerPath, "plan", "--kubeconfig", r.kubeconfig()).CombinedOutput()
 	require.NoError(t, err, string(plan))
 	for _, c := range shown.Status.FeatureGates.Conflicts {
 		require.Contains(t, string(plan), "\n  "+c.Gate+": "+c.Message+"\n")
+	}
+
+	documented := conflictsPrinted.FindString(printed)
+	require.NotEmpty(t, documented, printed)
+	for _, page := range []string{"feature-gates.md", "feature-gates.ru.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		require.NoError(t, err)
+		// Lines are broken elsewhere in a page.
+		require.Contains(t, strings.Join(strings.Fields(string(text)), " "), strings.Join(strings.Fields(documented), " "), page)
 	}
 
 	end()
