@@ -18,6 +18,7 @@ type upFlags struct {
 	components       []string
 	gates            []string
 	runtimeConfig    string
+	extra            []string
 	admissionPlugins []string
 	deckhouse        bool
 	controlPlanePods bool
@@ -34,6 +35,7 @@ A cluster that is up already is left as it is; a component of it that died is st
 again; one whose start was interrupted is cleaned away and started anew.`,
 		Example: `  cluster up --feature-gates kube-apiserver=DRAPartitionableDevices=true,DRADeviceTaints=true \
              --feature-gates kube-scheduler=DRAPartitionableDevices=true
+  cluster up --extra-arg kube-scheduler=--feature-gates=DRADeviceTaints=true,DRADeviceTaints=false
   cluster up --name api --components etcd,kube-apiserver`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,14 +49,13 @@ again; one whose start was interrupted is cleaned away and started anew.`,
 			}
 			asked := false
 			for _, name := range []string{"kubernetes-version", "components", "feature-gates", "runtime-config",
-				"admission-plugins", "deckhouse-gates", "control-plane-pods"} {
+				"extra-arg", "admission-plugins", "deckhouse-gates", "control-plane-pods"} {
 				asked = asked || cmd.Flags().Changed(name)
 			}
 			if options, err = c.Fits(options, asked); err != nil {
 				return err
 			}
-			names := append(slices.Clone(options.Components), "kubectl")
-			if c.Binaries, err = p.binaries(cmd.Context(), options.Kubernetes, names); err != nil {
+			if c.Binaries, err = p.binaries(cmd.Context(), options.Kubernetes, options.Components); err != nil {
 				return err
 			}
 			if err := c.Up(cmd.Context(), options); err != nil {
@@ -77,6 +78,8 @@ again; one whose start was interrupted is cleaned away and started anew.`,
 func gateFlags(cmd *cobra.Command, flags *upFlags) {
 	cmd.Flags().StringArrayVar(&flags.gates, "feature-gates", nil, "COMPONENT=Gate=true,Gate=false; may be repeated")
 	cmd.Flags().StringVar(&flags.runtimeConfig, "runtime-config", "", "kube-apiserver's --runtime-config")
+	cmd.Flags().StringArrayVar(&flags.extra, "extra-arg", nil,
+		"COMPONENT=--FLAG[=VALUE], put behind all other arguments as it is; may be repeated. Those of a cluster are replaced by those given; COMPONENT= takes them away")
 	cmd.Flags().BoolVar(&flags.deckhouse, "deckhouse-gates", false,
 		"what Deckhouse hard-codes from 1.34 on: four DRA gates in all three components and the ExtendedResourceToleration plugin; --feature-gates go on top")
 }
@@ -119,5 +122,10 @@ func (f *upFlags) applyGates(options *state.Options) error {
 	if f.runtimeConfig != "" {
 		options.RuntimeConfig = f.runtimeConfig
 	}
+	extra, err := component.ParseExtra(f.extra)
+	if err != nil {
+		return err
+	}
+	options.ExtraArgs = component.MergeExtra(options.ExtraArgs, extra)
 	return nil
 }

@@ -45,8 +45,7 @@ func (c *Cluster) start(record *state.Cluster, kind component.Kind) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{kind.Name}, kind.Args(c.setting(record))...)
-	return c.Run(record, kind.Name, state.Process{Binary: binary.Path, Version: binary.Version, Args: args})
+	return c.Run(record, kind.Name, state.Process{Binary: binary.Path, Version: binary.Version, Args: kind.CommandLine(c.setting(record))})
 }
 
 func (c *Cluster) awaitReady(ctx context.Context, record *state.Cluster, kind component.Kind) error {

@@ -45,6 +45,8 @@ type Options struct {
 	Components    []string  `json:"components"`
 	Gates         gates.Set `json:"featureGates,omitempty"`
 	RuntimeConfig string    `json:"runtimeConfig,omitempty"`
+	// ExtraArgs are arguments of components behind all others, as they are.
+	ExtraArgs map[string][]string `json:"extraArgs,omitempty"`
 	// AdmissionPlugins are enabled besides Kubernetes' own defaults.
 	AdmissionPlugins []string `json:"admissionPlugins,omitempty"`
 	// ControlPlanePods publishes stand-in Pods of the control plane.
