@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
+	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
@@ -171,14 +171,7 @@ func TestFromACluster(t *testing.T) {
 		_, _ = w.Write(data)
 	}))
 	defer server.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
-apiVersion: v1
-kind: Config
-clusters: [{name: a, cluster: {server: "`+server.URL+`"}}]
-contexts: [{name: a, context: {cluster: a}}]
-current-context: a
-`), 0o600))
+	kubeconfig := kubeconfigtest.File(t, server.URL)
 	out, err := run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig)
 	require.NoError(t, err)
 	require.Equal(t, "25068Mi", parsed(t, out).SystemReserved["memory"])
