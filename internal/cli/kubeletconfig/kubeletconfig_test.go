@@ -79,6 +79,7 @@ func TestPrintsTheRecommendation(t *testing.T) {
 		require.Contains(t, out, "# node a: systemNeed decides: 4096Mi of systemNeed", name)
 		require.Contains(t, out, "EvictionHard 21990232556, reserved now 23836019917", name)
 		require.Contains(t, out, "# If kubeReserved has memory too")
+		require.Contains(t, out, "# Without --config-dir")
 		require.NotContains(t, out, "reservedMemory")
 	}
 }
@@ -96,6 +97,7 @@ func TestNUMA(t *testing.T) {
 	require.EqualValues(t, 25068<<20+21990232556, sum, "systemReserved and evictionHard to the byte")
 	require.Equal(t, 2, c.ReservedMemory[1].NUMANode)
 	require.Contains(t, out, "to the byte")
+	require.Contains(t, out, "replaces the whole list")
 	require.Contains(t, out, "evictionHard memory.available as 21990232556")
 }
 
