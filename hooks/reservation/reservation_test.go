@@ -154,9 +154,7 @@ func TestGivenBackInDoubt(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	w := standing(t)
 	theirs := map[string]any{"mode": "Static", "static": map[string]any{"memory": "8Gi"}}
-	w.touch("gpu", func(u *unstructured.Unstructured) {
-		require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-	})
+	w.reserve("gpu", theirs)
 	w.announce("gpu", core.ReasonApplying)
 	require.Zero(t, w.run())
 	w.settings(advised)
@@ -182,9 +180,7 @@ func TestConflicts(t *testing.T) {
 		theirs := map[string]any{"mode": "Off"}
 		w.race = func() {
 			w.race = nil
-			w.touch("gpu", func(u *unstructured.Unstructured) {
-				require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-			})
+			w.reserve("gpu", theirs)
 		}
 		require.Zero(t, w.run())
 		block, annotation := w.kubelet("gpu")

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
@@ -33,9 +32,7 @@ func TestRestoreOnDisable(t *testing.T) {
 func TestRestoreKeepsWhatOthersWrote(t *testing.T) {
 	w := standing(t)
 	theirs := map[string]any{"mode": "Static", "static": map[string]any{"memory": "8Gi"}}
-	w.touch("gpu", func(u *unstructured.Unstructured) {
-		require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-	})
+	w.reserve("gpu", theirs)
 	w.restore()
 	block, annotation := w.kubelet("gpu")
 	require.Equal(t, theirs, block)

@@ -120,6 +120,14 @@ func (w *world) touch(name string, change func(*unstructured.Unstructured)) {
 	require.NoError(w.T, err)
 }
 
+// reserve changes the reservation of a NodeGroup as somebody else does.
+func (w *world) reserve(name string, block map[string]any) {
+	w.T.Helper()
+	w.touch(name, func(u *unstructured.Unstructured) {
+		require.NoError(w.T, unstructured.SetNestedMap(u.Object, block, "spec", "kubelet", "resourceReservation"))
+	})
+}
+
 // run runs the hook, which never fails, and returns how many patches were taken.
 func (w *world) run() int {
 	w.T.Helper()
