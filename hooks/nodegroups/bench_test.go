@@ -49,7 +49,7 @@ func BenchmarkHandler(b *testing.B) {
 	})
 	b.Run("handler", func(b *testing.B) {
 		b.ReportAllocs()
-		values := hooktest.Values(b, root, settings)
+		values := hooktest.Values(b, hooktest.Root, settings)
 		h := hook{now: time.Now, reader: func() (client.Reader, error) { return nil, errors.New("not part of this") }}
 		for b.Loop() {
 			in := helpers.NewInputBuilder(b).WithValuesJSON(values).WithSnapshot(snapshotNodes, snapshots...).Build()

@@ -23,7 +23,7 @@ func host(name string) *v1alpha1.GPUNode {
 
 func TestMemoryReservation(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil), host("a"), host("b"), w.stack())
+	w.Put(nodeGroup("gpu", "u1", nil), host("a"), host("b"), w.Stack())
 	w.run()
 	m := w.group("gpu").Status.MemoryReservation
 	require.Equal(t, "24734Mi", m.Recommended.String())
@@ -43,20 +43,20 @@ func TestMemoryReservation(t *testing.T) {
 	lost := host("b")
 	lost.Status.Drivers[0].Devices.Physical = 7
 	lost.Status.Memory = hostMemory("2113230544Ki", "2068821012Ki", "")
-	w.put(lost)
+	w.Put(lost)
 	w.run()
 	require.Equal(t, before, w.ValuesGet(values.PathNodeGroups).Raw)
 
 	// Nothing is known less because the controller is not there.
-	w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
-	w.drop("GPUNode", "a")
-	w.drop("GPUNode", "b")
+	w.Now = w.Now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
+	w.Drop("GPUNode", "a")
+	w.Drop("GPUNode", "b")
 	w.run()
 	require.Equal(t, before, w.ValuesGet(values.PathNodeGroups).Raw)
 	require.Equal(t, m.Recommended, w.group("gpu").Status.MemoryReservation.Recommended)
 	require.Equal(t, condition.GroupMemoryUnknown, w.condition("gpu", condition.MemoryReserved).Reason)
 	w.runQuietly()
-	w.put(w.stack())
+	w.Put(w.Stack())
 	w.run()
 	require.Nil(t, w.entries()[0].Memory)
 	require.Equal(t, &values.Reservation{Mode: "Advise"}, w.entries()[0].Reservation)
@@ -64,7 +64,7 @@ func TestMemoryReservation(t *testing.T) {
 
 func TestMemoryReservationOff(t *testing.T) {
 	w := newWorld(t, "memoryReservation: {mode: 'Off'}\n"+strings.TrimPrefix(oneGroup, "\n"))
-	w.put(nodeGroup("gpu", "u1", nil), host("a"), w.stack())
+	w.Put(nodeGroup("gpu", "u1", nil), host("a"), w.Stack())
 	w.run()
 	require.Nil(t, w.group("gpu").Status.MemoryReservation)
 	require.Equal(t, condition.GroupMemoryOff, w.condition("gpu", condition.MemoryReserved).Reason)
@@ -78,19 +78,19 @@ func TestMemoryReservationIsAnnounced(t *testing.T) {
 		return map[string]any{"kubelet": map[string]any{"resourceReservation": b}}
 	}
 	group := nodeGroup("gpu", "u1", block(map[string]any{"mode": "Auto"}))
-	w.put(group, host("a"), w.stack())
+	w.Put(group, host("a"), w.Stack())
 	w.run()
 	c := w.condition("gpu", condition.MemoryReserved)
 	require.Equal(t, condition.GroupMemoryApplying, c.Reason)
 	require.Contains(t, c.Message, "every kubelet of the group restarts")
 	require.Equal(t, group.Object["spec"], w.nodeGroup().Object["spec"], "it writes no NodeGroup")
 
-	w.put(nodeGroup("gpu", "u1", block(map[string]any{"mode": "Off"})))
+	w.Put(nodeGroup("gpu", "u1", block(map[string]any{"mode": "Off"})))
 	w.run()
 	require.Equal(t, condition.GroupMemoryReservationOff, w.condition("gpu", condition.MemoryReserved).Reason)
 	odd := nodeGroup("gpu", "u1", block(map[string]any{"mode": "Auto"}))
 	odd.SetAnnotations(map[string]string{reservation.AnnotationKey: "{"})
-	w.put(odd)
+	w.Put(odd)
 	w.run()
 	require.Equal(t, condition.GroupMemoryBadAnnotation, w.condition("gpu", condition.MemoryReserved).Reason)
 	w.runQuietly()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/hooks/internal/hooktest"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
@@ -38,7 +39,7 @@ func node(name string, cards int32, registered bool) *v1alpha1.GPUNode {
 // and the NodeGroup alone.
 func TestFirstConverge(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", dedicated))
+	w.Put(nodeGroup("gpu", "u1", dedicated))
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerNotSynced)
 	require.Equal(t, []metav1.OwnerReference{{APIVersion: "deckhouse.io/v1", Kind: "NodeGroup", Name: "gpu", UID: "u1"}}, w.group("gpu").OwnerReferences)
@@ -53,38 +54,38 @@ func TestFirstConverge(t *testing.T) {
 
 func TestNoNodeGroupsListed(t *testing.T) {
 	w := newWorld(t, "{}")
-	w.put(w.stack(), node("a", 8, true))
+	w.Put(w.Stack(), node("a", 8, true))
 	w.runQuietly()
 	require.Equal(t, "[]", w.ValuesGet(values.PathNodeGroups).Raw)
 }
 
 func TestAllNodesRegistered(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil))
+	w.Put(nodeGroup("gpu", "u1", nil))
 	w.run()
-	w.put(node("a", 8, true), node("b", 8, true), w.stack())
-	w.now = w.now.Add(time.Minute)
+	w.Put(node("a", 8, true), node("b", 8, true), w.Stack())
+	w.Now = w.Now.Add(time.Minute)
 	w.run()
 	w.requireReady("gpu", "True", condition.GroupReady)
 	require.Equal(t, "2/2", w.group("gpu").Status.Summary.Nodes)
 	require.EqualValues(t, 8, w.entries()[0].DevicesPerNode)
-	require.Equal(t, w.now, w.condition("gpu", condition.Ready).LastTransitionTime.UTC())
-	require.Equal(t, start, w.condition("gpu", condition.NodeGroupFound).LastTransitionTime.UTC(), "it has not changed")
+	require.Equal(t, w.Now, w.condition("gpu", condition.Ready).LastTransitionTime.UTC())
+	require.Equal(t, hooktest.Start, w.condition("gpu", condition.NodeGroupFound).LastTransitionTime.UTC(), "it has not changed")
 
-	at := w.now
-	w.now = w.now.Add(time.Second)
+	at := w.Now
+	w.Now = w.Now.Add(time.Second)
 	w.runQuietly()
 
 	// A lost node changes the verdict and not the values.
 	before := w.ValuesGet(values.PathNodeGroups).Raw
 	lost := node("b", 8, false)
 	lost.Status.Drivers[0].Devices = v1alpha1.DeviceCounts{}
-	w.put(lost)
+	w.Put(lost)
 	w.run()
 	w.requireReady("gpu", "False", condition.GroupNodesMissing)
 	require.Equal(t, before, w.ValuesGet(values.PathNodeGroups).Raw)
 	require.Len(t, w.PatchedOperations(), 1)
-	w.put(node("b", 8, true))
+	w.Put(node("b", 8, true))
 	w.run()
 	require.Empty(t, w.group("gpu").Status.Nodes.Missing, "what went away is gone")
 	require.True(t, w.condition("gpu", condition.Ready).LastTransitionTime.After(at))
@@ -92,22 +93,22 @@ func TestAllNodesRegistered(t *testing.T) {
 
 func TestControllerStale(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.stack())
+	w.Put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.Stack())
 	w.run()
 	w.requireReady("gpu", "True", condition.GroupReady)
-	w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
+	w.Now = w.Now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerStale)
 	w.runQuietly()
 
 	// Its GPUNodes vanish while nobody can tell why: the render must not shrink.
-	w.drop("GPUNode", "a")
+	w.Drop("GPUNode", "a")
 	w.run()
 	require.EqualValues(t, 8, w.entries()[0].DevicesPerNode)
-	w.drop("GPUStack", "main")
+	w.Drop("GPUStack", "main")
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerNotSynced)
-	w.put(w.stack())
+	w.Put(w.Stack())
 	w.run()
 	w.requireReady("gpu", "True", condition.GroupNoNodes)
 	require.Zero(t, w.entries()[0].DevicesPerNode, "now it is certain")
@@ -122,68 +123,68 @@ func TestCDIOff(t *testing.T) {
 		return n
 	}
 	w := newWorld(t, "nodeGroups: [{name: gpu, drivers: [nvidia]}, {name: more, drivers: [nvidia]}]")
-	w.put(nodeGroup("gpu", "u1", nil), nodeGroup("more", "u2", nil), node("a", 8, true), w.stack())
+	w.Put(nodeGroup("gpu", "u1", nil), nodeGroup("more", "u2", nil), node("a", 8, true), w.Stack())
 	w.run()
 	require.NotContains(t, w.ValuesGet(values.PathNodeGroups).Raw, "cdiOff", "left out when false")
 	require.Equal(t, condition.GroupCDISupported, w.condition("gpu", condition.RuntimeReady).Reason)
 
-	w.put(off("b"), off("c"))
+	w.Put(off("b"), off("c"))
 	w.run()
 	require.True(t, w.entries()[0].CDIOff)
 	require.False(t, w.entries()[1].CDIOff, "of that group only")
 	require.Equal(t, condition.GroupCDIOffByDefault, w.condition("gpu", condition.RuntimeReady).Reason)
 	w.runQuietly()
 
-	w.put(node("b", 8, true))
+	w.Put(node("b", 8, true))
 	w.run()
 	require.True(t, w.entries()[0].CDIOff, "one is left")
 
-	w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
-	w.drop("GPUNode", "c")
+	w.Now = w.Now.Add(v1alpha1.HeartbeatStaleAfter + time.Second)
+	w.Drop("GPUNode", "c")
 	w.run()
 	require.True(t, w.entries()[0].CDIOff, "nobody can tell where the node went")
-	w.drop("GPUStack", "main")
+	w.Drop("GPUStack", "main")
 	w.run()
 	require.True(t, w.entries()[0].CDIOff)
-	w.put(w.stack())
+	w.Put(w.Stack())
 	w.run()
 	require.False(t, w.entries()[0].CDIOff, "now it is certain")
 }
 
 func TestSettingsHashMismatch(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.stack(func(s *v1alpha1.GPUStackStatus) { s.SettingsHash = "others" }))
+	w.Put(nodeGroup("gpu", "u1", nil), node("a", 8, true), w.Stack(func(s *v1alpha1.GPUStackStatus) { s.SettingsHash = "others" }))
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupSettingsNotSeen)
-	w.put(w.stack(func(s *v1alpha1.GPUStackStatus) { s.Synced = false }))
+	w.Put(w.Stack(func(s *v1alpha1.GPUStackStatus) { s.Synced = false }))
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerNotSynced)
 }
 
 func TestNodeGroupLookups(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(node("a", 8, true), w.stack())
+	w.Put(node("a", 8, true), w.Stack())
 	kind := schema.GroupResource{Group: "deckhouse.io", Resource: "nodegroups"}
 
-	w.fail["NodeGroup"] = apierrors.NewNotFound(kind, "")
+	w.Fail["NodeGroup"] = apierrors.NewNotFound(kind, "")
 	w.run()
 	require.Equal(t, condition.GroupKindAbsent, w.condition("gpu", condition.NodeGroupFound).Reason)
 	w.requireReady("gpu", "True", condition.GroupReady)
 	require.False(t, w.entries()[0].Found)
 
-	delete(w.fail, "NodeGroup")
+	delete(w.Fail, "NodeGroup")
 	w.run()
 	require.Equal(t, condition.GroupNotFound, w.condition("gpu", condition.NodeGroupFound).Reason)
 	w.requireReady("gpu", "False", condition.GroupNodeGroupMissing)
 
-	w.put(nodeGroup("gpu", "u1", dedicated))
+	w.Put(nodeGroup("gpu", "u1", dedicated))
 	w.run()
 	require.Equal(t, condition.GroupFound, w.condition("gpu", condition.NodeGroupFound).Reason)
 	require.EqualValues(t, "u1", w.group("gpu").OwnerReferences[0].UID)
 	known := w.entries()
 
 	// What cannot be read stays as it was known.
-	w.fail["NodeGroup"] = apierrors.NewForbidden(kind, "", errors.New("no right"))
+	w.Fail["NodeGroup"] = apierrors.NewForbidden(kind, "", errors.New("no right"))
 	w.run()
 	require.Equal(t, condition.GroupUnreadable, w.condition("gpu", condition.NodeGroupFound).Reason)
 	w.requireReady("gpu", "True", condition.GroupReady)
@@ -192,12 +193,12 @@ func TestNodeGroupLookups(t *testing.T) {
 	w.runQuietly()
 
 	// Created anew: the owner reference follows, or the garbage collector would take the object.
-	delete(w.fail, "NodeGroup")
-	w.put(nodeGroup("gpu", "u2", dedicated))
+	delete(w.Fail, "NodeGroup")
+	w.Put(nodeGroup("gpu", "u2", dedicated))
 	w.run()
 	require.Len(t, w.group("gpu").OwnerReferences, 1)
 	require.EqualValues(t, "u2", w.group("gpu").OwnerReferences[0].UID)
-	w.drop("NodeGroup", "gpu")
+	w.Drop("NodeGroup", "gpu")
 	w.run()
 	require.Empty(t, w.group("gpu").OwnerReferences)
 	w.runQuietly()
@@ -205,13 +206,13 @@ func TestNodeGroupLookups(t *testing.T) {
 
 func TestOtherOwnersStay(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil))
+	w.Put(nodeGroup("gpu", "u1", nil))
 	w.run()
 	g := w.group("gpu")
 	g.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind}
 	g.OwnerReferences = append(g.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "o"})
-	w.put(g)
-	w.put(nodeGroup("gpu", "u2", nil))
+	w.Put(g)
+	w.Put(nodeGroup("gpu", "u2", nil))
 	w.run()
 	var uids []string
 	for _, o := range w.group("gpu").OwnerReferences {
@@ -235,11 +236,11 @@ func TestEntryRemoved(t *testing.T) {
 
 func TestDeletedObjectComesBack(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(node("a", 8, true), w.stack())
+	w.Put(node("a", 8, true), w.Stack())
 	w.run()
-	w.drop("GPUStack", "main")
-	w.drop("GPUNode", "a")
-	w.drop(kind, "gpu")
+	w.Drop("GPUStack", "main")
+	w.Drop("GPUNode", "a")
+	w.Drop(kind, "gpu")
 	w.run()
 	require.NotNil(t, w.group("gpu"))
 	require.EqualValues(t, 8, w.entries()[0].DevicesPerNode, "the values remember what the object did")
@@ -247,7 +248,7 @@ func TestDeletedObjectComesBack(t *testing.T) {
 
 func TestUnknownDriver(t *testing.T) {
 	w := newWorld(t, "nodeGroups: [{name: gpu, drivers: [nobody, nvidia]}, {name: good, drivers: [nvidia]}]")
-	w.put(nodeGroup("gpu", "u1", nil), nodeGroup("good", "u2", nil), w.stack())
+	w.Put(nodeGroup("gpu", "u1", nil), nodeGroup("good", "u2", nil), w.Stack())
 	w.run()
 	w.requireReady("gpu", "False", condition.GroupDriverUnknown)
 	w.requireReady("good", "True", condition.GroupNoNodes)
@@ -259,7 +260,7 @@ func TestOverlappingGroups(t *testing.T) {
 	n := node("a", 8, true)
 	n.Status.Groups = []string{"gpu", "more"}
 	n.Status.Conditions = append(n.Status.Conditions, metav1.Condition{Type: condition.GroupsDistinct, Status: "False", Reason: condition.NodeGroupsOverlap})
-	w.put(nodeGroup("gpu", "u1", map[string]any{"gpu": map[string]any{}}), nodeGroup("more", "u2", nil), n, w.stack())
+	w.Put(nodeGroup("gpu", "u1", map[string]any{"gpu": map[string]any{}}), nodeGroup("more", "u2", nil), n, w.Stack())
 	w.run()
 	for _, name := range []string{"gpu", "more"} {
 		require.Equal(t, condition.GroupOverlap, w.condition(name, condition.GroupsDistinct).Reason)
@@ -273,16 +274,16 @@ func TestOverlappingGroups(t *testing.T) {
 // A run that can read nothing by itself fails nothing, writes no object and keeps the values.
 func TestNothingReadable(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", dedicated), node("a", 8, true), w.stack())
+	w.Put(nodeGroup("gpu", "u1", dedicated), node("a", 8, true), w.Stack())
 	w.run()
 	for _, broken := range []map[string]error{
 		{"client": errors.New("no configuration")},
 		{"GPUNodeGroup": errors.New("timeout"), "GPUStack": errors.New("timeout"), "NodeGroup": errors.New("timeout")},
 	} {
-		w.fail = broken
+		w.Fail = broken
 		w.runQuietly()
 	}
-	w.fail = map[string]error{"GPUStack": errors.New("timeout")}
+	w.Fail = map[string]error{"GPUStack": errors.New("timeout")}
 	w.run()
 	w.requireReady("gpu", "Unknown", condition.GroupControllerNotSynced)
 }
@@ -292,14 +293,14 @@ func TestNothingReadable(t *testing.T) {
 func TestObjectWithoutAStatus(t *testing.T) {
 	w := newWorld(t, oneGroup)
 	w.AddKubeObject("apiVersion: gpu-dra.deckhouse.io/v1alpha1\nkind: GPUNodeGroup\nmetadata: {name: gpu}\n")
-	w.put(node("a", 8, false), w.stack())
+	w.Put(node("a", 8, false), w.Stack())
 	w.run()
 	require.Equal(t, "0/1", w.group("gpu").Status.Summary.Nodes)
 	w.runQuietly()
 
 	odd := w.KubernetesGlobalResource(kind, "gpu")
 	odd.Object["status"] = map[string]any{"nodes": "many", "conditions": "fine"}
-	w.put(odd)
+	w.Put(odd)
 	w.run()
 	require.Equal(t, "0/1", w.group("gpu").Status.Summary.Nodes)
 	w.runQuietly()
@@ -307,7 +308,7 @@ func TestObjectWithoutAStatus(t *testing.T) {
 
 func TestOperationsAreInOrderAndFew(t *testing.T) {
 	w := newWorld(t, oneGroup)
-	w.put(nodeGroup("gpu", "u1", nil))
+	w.Put(nodeGroup("gpu", "u1", nil))
 	w.run()
 	require.Len(t, w.PatchedOperations(), 2, "an object is created with its owner, then gets its status")
 	require.Equal(t, framework.PatchTypeCreateIfNotExists, w.PatchedOperations()[0].Type)

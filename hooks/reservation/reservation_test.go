@@ -23,7 +23,7 @@ var (
 // applying is a world in which the group is about to be written.
 func applying(t *testing.T, block map[string]any) *world {
 	w := newWorld(t, applied)
-	w.put(nodeGroup("gpu", block), nodeGroup("plain", auto))
+	w.Put(nodeGroup("gpu", block), nodeGroup("plain", auto))
 	w.facts()
 	w.announce("gpu", core.ReasonApplying)
 	return w
@@ -61,7 +61,7 @@ func TestNothingIsWrittenUnannounced(t *testing.T) {
 		w.announce("gpu", reason)
 		require.Zero(t, w.run(), reason)
 	}
-	require.NoError(t, w.resource("GPUNodeGroup").Delete(t.Context(), "gpu", metav1.DeleteOptions{}))
+	require.NoError(t, w.Resource("GPUNodeGroup").Delete(t.Context(), "gpu", metav1.DeleteOptions{}))
 	require.Zero(t, w.run())
 }
 
@@ -75,35 +75,35 @@ func TestRefusals(t *testing.T) {
 				require.NoError(t, unstructured.SetNestedField(u.Object, true, "spec", "kubelet", "topologyManager", "enabled"))
 			})
 		},
-		"reservation off": func(w *world) { w.put(nodeGroup("gpu", map[string]any{"mode": "Off"})) },
+		"reservation off": func(w *world) { w.Put(nodeGroup("gpu", map[string]any{"mode": "Off"})) },
 		"larger": func(w *world) {
-			w.put(nodeGroup("gpu", map[string]any{"mode": "Static", "static": map[string]any{"memory": "64Gi"}}))
+			w.Put(nodeGroup("gpu", map[string]any{"mode": "Static", "static": map[string]any{"memory": "64Gi"}}))
 		},
 		"bad annotation": func(w *world) {
 			w.touch("gpu", func(u *unstructured.Unstructured) { u.SetAnnotations(map[string]string{core.AnnotationKey: "{"}) })
 		},
 		"going away": func(w *world) {
 			w.touch("gpu", func(u *unstructured.Unstructured) {
-				u.SetDeletionTimestamp(&metav1.Time{Time: start})
+				u.SetDeletionTimestamp(&metav1.Time{Time: hooktest.Start})
 				u.SetFinalizers([]string{"x/y"})
 			})
 		},
-		"controller stale":      func(w *world) { w.now = w.now.Add(v1alpha1.HeartbeatStaleAfter + time.Second) },
+		"controller stale":      func(w *world) { w.Now = w.Now.Add(v1alpha1.HeartbeatStaleAfter + time.Second) },
 		"controller not synced": func(w *world) { w.facts(func(s *v1alpha1.GPUStackStatus) { s.Synced = false }) },
 		"settings not seen":     func(w *world) { w.facts(func(s *v1alpha1.GPUStackStatus) { s.SettingsHash = "other" }) },
 		"no stack": func(w *world) {
-			require.NoError(t, w.resource("GPUStack").Delete(t.Context(), "main", metav1.DeleteOptions{}))
+			require.NoError(t, w.Resource("GPUStack").Delete(t.Context(), "main", metav1.DeleteOptions{}))
 		},
-		"nodes unreadable":       func(w *world) { w.fail["GPUNode"] = errors.New("timeout") },
-		"stack unreadable":       func(w *world) { w.fail["GPUStack"] = errors.New("timeout") },
-		"node groups unreadable": func(w *world) { w.fail["NodeGroup"] = errors.New("timeout") },
-		"no client":              func(w *world) { w.fail["client"] = errors.New("no configuration") },
+		"nodes unreadable":       func(w *world) { w.Fail["GPUNode"] = errors.New("timeout") },
+		"stack unreadable":       func(w *world) { w.Fail["GPUStack"] = errors.New("timeout") },
+		"node groups unreadable": func(w *world) { w.Fail["NodeGroup"] = errors.New("timeout") },
+		"no client":              func(w *world) { w.Fail["client"] = errors.New("no configuration") },
 		"no node": func(w *world) {
-			require.NoError(t, w.resource("GPUNode").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+			require.NoError(t, w.Resource("GPUNode").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		},
 		"another distribution": func(w *world) { w.settings("distribution: Vanilla\n" + applied); w.facts() },
 		"the kind is not served": func(w *world) {
-			w.fail["NodeGroup"] = apierrors.NewNotFound(nodeGroupKind.WithResource("nodegroups").GroupResource(), "")
+			w.Fail["NodeGroup"] = apierrors.NewNotFound(nodeGroups, "")
 		},
 		"no longer in the settings": func(w *world) { w.settings(notListed); w.facts() },
 	} {
@@ -144,7 +144,7 @@ func TestWhatStoodBeforeComesBack(t *testing.T) {
 func TestGivenBackInDoubt(t *testing.T) {
 	w := standing(t)
 	w.settings(advised)
-	w.fail["GPUStack"], w.fail["GPUNode"] = errors.New("timeout"), errors.New("timeout")
+	w.Fail["GPUStack"], w.Fail["GPUNode"] = errors.New("timeout"), errors.New("timeout")
 	require.Equal(t, 1, w.run())
 	block, _ := w.kubelet("gpu")
 	require.Equal(t, auto, block)
@@ -154,9 +154,7 @@ func TestGivenBackInDoubt(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	w := standing(t)
 	theirs := map[string]any{"mode": "Static", "static": map[string]any{"memory": "8Gi"}}
-	w.touch("gpu", func(u *unstructured.Unstructured) {
-		require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-	})
+	w.reserve("gpu", theirs)
 	w.announce("gpu", core.ReasonApplying)
 	require.Zero(t, w.run())
 	w.settings(advised)
@@ -182,9 +180,7 @@ func TestConflicts(t *testing.T) {
 		theirs := map[string]any{"mode": "Off"}
 		w.race = func() {
 			w.race = nil
-			w.touch("gpu", func(u *unstructured.Unstructured) {
-				require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-			})
+			w.reserve("gpu", theirs)
 		}
 		require.Zero(t, w.run())
 		block, annotation := w.kubelet("gpu")
@@ -205,7 +201,7 @@ func TestConflicts(t *testing.T) {
 		w := applying(t, auto)
 		w.race = func() {
 			w.race = nil
-			require.NoError(t, w.resource("NodeGroup").Delete(t.Context(), "gpu", metav1.DeleteOptions{}))
+			require.NoError(t, w.Resource("NodeGroup").Delete(t.Context(), "gpu", metav1.DeleteOptions{}))
 		}
 		require.Zero(t, w.run())
 		require.NotContains(t, w.log.String(), "not written")
@@ -215,7 +211,7 @@ func TestConflicts(t *testing.T) {
 // A webhook of the platform that refuses the patch must not stop the module.
 func TestRefusedPatch(t *testing.T) {
 	w := applying(t, auto)
-	w.fail["patch"] = apierrors.NewForbidden(nodeGroupKind.WithResource("nodegroups").GroupResource(), "gpu", errors.New("webhook"))
+	w.Fail["patch"] = apierrors.NewForbidden(nodeGroups, "gpu", errors.New("webhook"))
 	require.Zero(t, w.run())
 	require.Contains(t, w.log.String(), "NodeGroup gpu: spec.kubelet.resourceReservation is not written")
 	require.Contains(t, w.log.String(), "webhook")

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
@@ -33,9 +32,7 @@ func TestRestoreOnDisable(t *testing.T) {
 func TestRestoreKeepsWhatOthersWrote(t *testing.T) {
 	w := standing(t)
 	theirs := map[string]any{"mode": "Static", "static": map[string]any{"memory": "8Gi"}}
-	w.touch("gpu", func(u *unstructured.Unstructured) {
-		require.NoError(t, unstructured.SetNestedMap(u.Object, theirs, "spec", "kubelet", "resourceReservation"))
-	})
+	w.reserve("gpu", theirs)
 	w.restore()
 	block, annotation := w.kubelet("gpu")
 	require.Equal(t, theirs, block)
@@ -45,10 +42,10 @@ func TestRestoreKeepsWhatOthersWrote(t *testing.T) {
 func TestRestoreTriesAgain(t *testing.T) {
 	w := standing(t)
 	failures := rounds - 1
-	w.fail["patch"] = errors.New("timeout")
+	w.Fail["patch"] = errors.New("timeout")
 	w.race = func() {
 		if failures--; failures < 0 {
-			delete(w.fail, "patch")
+			delete(w.Fail, "patch")
 		}
 	}
 	w.restore()
@@ -63,12 +60,12 @@ func TestRestoreGivesUp(t *testing.T) {
 		"patch": "NodeGroup gpu: what gpu-dra wrote", "NodeGroup": "NodeGroups: what gpu-dra wrote", "client": "NodeGroups: what gpu-dra wrote",
 	} {
 		w := standing(t)
-		w.fail[kind] = errors.New("timeout")
+		w.Fail[kind] = errors.New("timeout")
 		w.restore()
 		require.Contains(t, w.log.String(), says)
 		require.Contains(t, w.log.String(), core.AnnotationKey)
 		require.Contains(t, w.log.String(), "timeout")
-		delete(w.fail, kind)
+		delete(w.Fail, kind)
 		block, _ := w.kubelet("gpu")
 		require.Equal(t, written, block)
 		w.restore()
@@ -80,12 +77,12 @@ func TestRestoreGivesUp(t *testing.T) {
 // One NodeGroup that is refused does not keep the others.
 func TestRestoreOfManyGroups(t *testing.T) {
 	w := standing(t)
-	u, err := w.resource("NodeGroup").Get(t.Context(), "gpu", metav1.GetOptions{})
+	u, err := w.Resource("NodeGroup").Get(t.Context(), "gpu", metav1.GetOptions{})
 	require.NoError(t, err)
 	second := u.DeepCopy()
 	second.SetName("second")
-	w.put(second)
-	w.fail["patch gpu"] = errors.New("refused")
+	w.Put(second)
+	w.Fail["patch gpu"] = errors.New("refused")
 	w.restore()
 	block, _ := w.kubelet("gpu")
 	require.Equal(t, written, block)
@@ -97,7 +94,7 @@ func TestRestoreOfManyGroups(t *testing.T) {
 
 func TestRestoreWithoutNodeGroups(t *testing.T) {
 	w := standing(t)
-	w.fail["NodeGroup"] = apierrors.NewNotFound(nodeGroupKind.WithResource("nodegroups").GroupResource(), "")
+	w.Fail["NodeGroup"] = apierrors.NewNotFound(nodeGroups, "")
 	w.restore()
 	require.NotContains(t, w.log.String(), "could not be taken back")
 	require.Len(t, w.patches, 1)

@@ -5,34 +5,28 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/deckhouse/module-sdk/pkg"
-	"github.com/deckhouse/module-sdk/testing/framework"
 	"github.com/deckhouse/module-sdk/testing/helpers"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
-	"github.com/gpu-dra/gpu-dra/hooks/internal/facts"
 	"github.com/gpu-dra/gpu-dra/hooks/internal/hooktest"
-	"github.com/gpu-dra/gpu-dra/hooks/internal/kube"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
+	"github.com/gpu-dra/gpu-dra/internal/platform"
 	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
 const (
-	root       = "../.."
 	applied    = "memoryReservation: {mode: Apply}\nnodeGroups: [{name: gpu, drivers: [nvidia]}]\n"
 	advised    = "nodeGroups: [{name: gpu, drivers: [nvidia]}]\n"
 	offForGPU  = "memoryReservation: {mode: Apply}\nnodeGroups: [{name: gpu, drivers: [nvidia], memoryReservation: {mode: 'Off'}}]\n"
@@ -40,19 +34,12 @@ const (
 	recommends = "25068Mi"
 )
 
-var (
-	start         = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	nodeGroupKind = schema.GroupVersion{Group: "deckhouse.io", Version: "v1"}
-)
+var nodeGroups = schema.GroupResource{Group: platform.NodeGroupKind.Group, Resource: "nodegroups"}
 
-// world is a fake cluster in which the hook runs as often as a test wants.
+// world is a fake cluster in which the hook runs as often as a test wants. Fail has the errors of a read of a kind, of every
+// "patch", and of a "patch gpu".
 type world struct {
-	*framework.HookExecutionConfig
-	t       *testing.T
-	dynamic dynamic.Interface
-	now     time.Time
-	// fail is the error of a read of a kind, of every "patch", or of a "patch gpu".
-	fail map[string]error
+	*hooktest.World
 	// race runs before each patch: what somebody else does between reading and writing.
 	race func()
 	log  *bytes.Buffer
@@ -62,21 +49,12 @@ type world struct {
 }
 
 func newWorld(t *testing.T, settings string) *world {
-	w := &world{t: t, now: start, fail: map[string]error{}, log: &bytes.Buffer{}}
-	h := hook{now: func() time.Time { return w.now }, cluster: w.client}
-	w.HookExecutionConfig = framework.NewHookExecutionConfig(t, config,
-		func(ctx context.Context, input *pkg.HookInput) error {
-			input.Logger.SetOutput(w.log)
-			return h.run(ctx, input)
-		},
-		framework.WithInitialValues(hooktest.Values(t, root, settings)),
-		framework.WithCRD(v1alpha1.Group, "v1alpha1", "GPUNode", false),
-		framework.WithCRD(v1alpha1.Group, "v1alpha1", "GPUStack", false),
-		framework.WithCRD(v1alpha1.Group, "v1alpha1", "GPUNodeGroup", false),
-		framework.WithCRD("deckhouse.io", "v1", "NodeGroup", false))
-	c, err := w.DependencyContainer().GetK8sClient()
-	require.NoError(t, err)
-	w.dynamic = c.Dynamic()
+	w := &world{log: &bytes.Buffer{}}
+	h := hook{now: func() time.Time { return w.Now }, cluster: w.client}
+	w.World = hooktest.NewWorld(t, settings, config, func(ctx context.Context, input *pkg.HookInput) error {
+		input.Logger.SetOutput(w.log)
+		return h.run(ctx, input)
+	})
 	return w
 }
 
@@ -87,10 +65,13 @@ type api struct {
 }
 
 func (w *world) client() (cluster, error) {
-	return api{hooktest.Reader{Dynamic: w.dynamic, Scheme: kube.Scheme, Fail: func(kind string) error {
+	reader := w.Reader()
+	fail := reader.Fail
+	reader.Fail = func(kind string) error {
 		w.reads = append(w.reads, kind)
-		return w.fail[kind]
-	}}, w}, w.fail["client"]
+		return fail(kind)
+	}
+	return api{reader, w}, w.Fail["client"]
 }
 
 func (a api) Patch(ctx context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
@@ -99,27 +80,27 @@ func (a api) Patch(ctx context.Context, object client.Object, patch client.Patch
 		w.race()
 	}
 	for _, what := range []string{"patch", "patch " + object.GetName()} {
-		if err := w.fail[what]; err != nil {
+		if err := w.Fail[what]; err != nil {
 			return err
 		}
 	}
-	require.Equal(w.t, types.MergePatchType, patch.Type())
+	require.Equal(w.T, types.MergePatchType, patch.Type())
 	data, err := patch.Data(object)
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	var sent unstructured.Unstructured
-	require.NoError(w.t, json.Unmarshal(data, &sent.Object))
-	stands, err := w.resource("NodeGroup").Get(ctx, object.GetName(), metav1.GetOptions{})
+	require.NoError(w.T, json.Unmarshal(data, &sent.Object))
+	stands, err := w.Resource("NodeGroup").Get(ctx, object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	require.NotEmpty(w.t, sent.GetResourceVersion(), "a write must not be blind")
+	require.NotEmpty(w.T, sent.GetResourceVersion(), "a write must not be blind")
 	if sent.GetResourceVersion() != stands.GetResourceVersion() {
-		return apierrors.NewConflict(nodeGroupKind.WithResource("nodegroups").GroupResource(), object.GetName(), nil)
+		return apierrors.NewConflict(nodeGroups, object.GetName(), nil)
 	}
 	unstructured.RemoveNestedField(sent.Object, "metadata", "resourceVersion")
 	data, err = json.Marshal(sent.Object)
-	require.NoError(w.t, err)
-	if _, err = w.resource("NodeGroup").Patch(ctx, object.GetName(), types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
+	require.NoError(w.T, err)
+	if _, err = w.Resource("NodeGroup").Patch(ctx, object.GetName(), types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
 		return err
 	}
 	w.patches = append(w.patches, string(data))
@@ -127,70 +108,57 @@ func (a api) Patch(ctx context.Context, object client.Object, patch client.Patch
 	return nil
 }
 
-func (w *world) resource(kind string) dynamic.ResourceInterface {
-	gv := v1alpha1.GroupVersion
-	if kind == "NodeGroup" {
-		gv = nodeGroupKind
-	}
-	return w.dynamic.Resource(gv.WithResource(strings.ToLower(kind) + "s"))
-}
-
 // touch changes a NodeGroup as somebody else does: its version is another then.
 func (w *world) touch(name string, change func(*unstructured.Unstructured)) {
-	w.t.Helper()
-	u, err := w.resource("NodeGroup").Get(context.Background(), name, metav1.GetOptions{})
-	require.NoError(w.t, err)
+	w.T.Helper()
+	u, err := w.Resource("NodeGroup").Get(context.Background(), name, metav1.GetOptions{})
+	require.NoError(w.T, err)
 	version, _ := strconv.Atoi(u.GetResourceVersion())
 	u.SetResourceVersion(strconv.Itoa(version + 1))
 	change(u)
-	_, err = w.resource("NodeGroup").Update(context.Background(), u, metav1.UpdateOptions{})
-	require.NoError(w.t, err)
+	_, err = w.Resource("NodeGroup").Update(context.Background(), u, metav1.UpdateOptions{})
+	require.NoError(w.T, err)
 }
 
-func (w *world) put(objects ...runtime.Object) {
-	w.t.Helper()
-	for _, o := range objects {
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-		require.NoError(w.t, err)
-		u := &unstructured.Unstructured{Object: content}
-		if _, err := w.resource(u.GetKind()).Create(context.Background(), u, metav1.CreateOptions{}); err != nil {
-			_, err = w.resource(u.GetKind()).Update(context.Background(), u, metav1.UpdateOptions{})
-			require.NoError(w.t, err)
-		}
-	}
+// reserve changes the reservation of a NodeGroup as somebody else does.
+func (w *world) reserve(name string, block map[string]any) {
+	w.T.Helper()
+	w.touch(name, func(u *unstructured.Unstructured) {
+		require.NoError(w.T, unstructured.SetNestedMap(u.Object, block, "spec", "kubelet", "resourceReservation"))
+	})
 }
 
 // run runs the hook, which never fails, and returns how many patches were taken.
 func (w *world) run() int {
-	w.t.Helper()
+	w.T.Helper()
 	before := len(w.patches)
 	w.reads = nil
 	w.RunHook()
-	require.NoError(w.t, w.HookError())
-	require.Empty(w.t, w.PatchedOperations())
+	require.NoError(w.T, w.HookError())
+	require.Empty(w.T, w.PatchedOperations())
 	return len(w.patches) - before
 }
 
 // restore runs the hook of a module that is switched off.
 func (w *world) restore() {
-	w.t.Helper()
-	input := helpers.NewInputBuilder(w.t).WithValuesJSON(string(w.ValuesJSON())).Build()
+	w.T.Helper()
+	input := helpers.NewInputBuilder(w.T).WithValuesJSON(string(w.ValuesJSON())).Build()
 	input.Logger.SetOutput(w.log)
-	require.NoError(w.t, restore{cluster: w.client, pause: time.Millisecond}.run(context.Background(), input))
+	require.NoError(w.T, restore{cluster: w.client, pause: time.Millisecond}.run(context.Background(), input))
 }
 
 func (w *world) settings(text string) {
-	w.t.Helper()
+	w.T.Helper()
 	var all struct {
 		GPUDRA map[string]any `json:"gpuDra"`
 	}
-	require.NoError(w.t, json.Unmarshal([]byte(hooktest.Values(w.t, root, text)), &all))
+	require.NoError(w.T, json.Unmarshal([]byte(hooktest.Values(w.T, hooktest.Root, text)), &all))
 	w.ValuesSet("gpuDra", all.GPUDRA)
 }
 
 // announce is what the hook `nodegroups` says of the group.
 func (w *world) announce(name, reason string) {
-	w.put(&v1alpha1.GPUNodeGroup{
+	w.Put(&v1alpha1.GPUNodeGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUNodeGroup"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status:     v1alpha1.GPUNodeGroupStatus{Conditions: []metav1.Condition{{Type: condition.MemoryReserved, Reason: reason}}},
@@ -198,30 +166,19 @@ func (w *world) announce(name, reason string) {
 }
 
 func (w *world) kubelet(name string) (block any, annotation string) {
-	w.t.Helper()
-	u, err := w.resource("NodeGroup").Get(context.Background(), name, metav1.GetOptions{})
-	require.NoError(w.t, err)
+	w.T.Helper()
+	u, err := w.Resource("NodeGroup").Get(context.Background(), name, metav1.GetOptions{})
+	require.NoError(w.T, err)
 	block, _, err = unstructured.NestedFieldNoCopy(u.Object, "spec", "kubelet", "resourceReservation")
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	return block, u.GetAnnotations()[core.AnnotationKey]
 }
 
 // facts puts the GPUStack of a controller that is alive, and a node of 2 TiB with eight cards as Deckhouse configures it.
 func (w *world) facts(change ...func(*v1alpha1.GPUStackStatus)) {
-	w.t.Helper()
-	s, err := facts.FromValues(helpers.NewValuesFromJSON(string(w.ValuesJSON())))
-	require.NoError(w.t, err)
-	beat := metav1.NewTime(w.now)
-	stack := &v1alpha1.GPUStack{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUStack"},
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.StackName},
-		Status:     v1alpha1.GPUStackStatus{Synced: true, SettingsHash: s.Hash, Heartbeat: &beat},
-	}
-	for _, c := range change {
-		c(&stack.Status)
-	}
+	w.T.Helper()
 	capacity := int64(2048) << 30
-	w.put(stack, &v1alpha1.GPUNode{
+	w.Put(w.Stack(change...), &v1alpha1.GPUNode{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUNode"},
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
 		Status: v1alpha1.GPUNodeStatus{
@@ -237,8 +194,7 @@ func nodeGroup(name string, block map[string]any) *unstructured.Unstructured {
 	if block != nil {
 		kubelet["resourceReservation"] = block
 	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "deckhouse.io/v1", "kind": "NodeGroup",
-		"metadata": map[string]any{"name": name, "resourceVersion": "1"}, "spec": map[string]any{"kubelet": kubelet},
-	}}
+	u := hooktest.NodeGroup(name, map[string]any{"kubelet": kubelet})
+	u.SetResourceVersion("1")
+	return u
 }

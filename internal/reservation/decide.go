@@ -10,7 +10,8 @@ import (
 // get by default, it is a sixteenth.
 const rewriteAbove = 256 * mebi
 
-// restarts is what every change of the reservation brings with it.
+// restarts is what every change of the reservation brings with it. The kubelet wipes when it starts, before any driver has
+// registered (NewDRAPluginManager in pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go).
 const restarts = "every kubelet of the group restarts with it and wipes its node's ResourceSlices until the drivers publish them again"
 
 // Decide says what to do with the node group. It is the same for the same input, and once its patch is applied the next

@@ -138,3 +138,31 @@ func TestRecommendedGrowsWithWhatIsAskedFor(t *testing.T) {
 		require.GreaterOrEqual(t, Recommend(p, s, capacity, cards).Recommended, before)
 	})
 }
+
+// Where the platform's own reservation falls, a recommendation that rests on it falls too, and by no more; one that rests on
+// systemNeed does not.
+func TestRecommendedAroundTheFall(t *testing.T) {
+	const top, fall = 131072, 54
+	p := platform(t, tieredSpec)
+	seen := map[Decider]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := defaults(t)
+		s.SystemNeed = Quantity(rapid.Int64Range(0, 8).Draw(t, "GiB of systemNeed") * gibi)
+		mib := rapid.OneOf(rapid.Just(int64(top)), rapid.Int64Range(top-300, top+6000)).Draw(t, "MiB")
+		cards := rapid.Int64Range(1, 64).Draw(t, "cards")
+		before, after := Recommend(p, s, mib*mebi, cards), Recommend(p, s, (mib+1)*mebi, cards)
+		step := after.Recommended - before.Recommended
+		if mib != top {
+			require.GreaterOrEqual(t, step, int64(0))
+			return
+		}
+		seen[before.By] = true
+		require.GreaterOrEqual(t, step, -fall*mebi)
+		if before.By == BySystemNeed {
+			require.GreaterOrEqual(t, step, int64(0))
+		} else if after.By == before.By {
+			require.Less(t, step, int64(0))
+		}
+	})
+	require.Len(t, seen, 3, "every term decides on some node")
+}

@@ -11,13 +11,16 @@ type Share struct {
 	Bytes int64
 }
 
-// NUMATrap is what to know before using the shares.
+// NUMATrap is what to know before using the shares: validateReservedMemory in pkg/kubelet/cm/memorymanager/memory_manager.go
+// compares the sums, validateState in policy_static.go there what the state file says with what is configured.
 const NUMATrap = "with memoryManagerPolicy Static the kubelet does not start unless reservedMemory over all NUMA nodes equals " +
 	"kubeReserved + systemReserved + evictionHard to the byte: change them together, give evictionHard as a quantity and not as " +
 	"a percentage, and remove memory_manager_state in the kubelet's root directory before it starts with other figures"
 
 // Shares splits the sum that the static memory manager demands, reservation + evictionHard, over NUMA nodes in proportion to
-// their memory; memory[i] is that of NUMA node i in bytes. Without memory everything is on NUMA node 0, which is what platforms
+// their memory; memory[i] is that of NUMA node i in bytes, less its huge pages: the kubelet takes these and the share from the
+// node's memory in unsigned numbers (getDefaultMachineState in policy_static.go), and what does not fit becomes a huge amount
+// to hand out. Without memory everything is on NUMA node 0, which is what platforms
 // that know no topology write. ok is false when the sum does not fit, or is zero.
 //
 // It is advice only: on a node with all of the sum on NUMA node 0, pods that want their memory from there find less of it
@@ -41,7 +44,8 @@ func (p Platform) Shares(capacity, reserved int64, memory []int64) (shares []Sha
 }
 
 // split rounds every share down and hands the bytes that are left to the first shares that were rounded: no share exceeds
-// its node's memory, and a share of nothing, which the kubelet refuses, does not appear.
+// its node's memory, and a share of nothing, which the kubelet refuses (pkg/kubelet/apis/config/validation/
+// validation_reserved_memory.go), does not appear.
 func split(sum int64, memory []int64, total *big.Int) []Share {
 	whole := make([]int64, len(memory))
 	rounded := make([]bool, len(memory))

@@ -22,8 +22,9 @@ type Spec struct {
 	// Reserved: None or Tiered; empty is None.
 	Reserved string `json:"reserved,omitempty"`
 	// EvictionHard is the hard threshold of memory.available, a quantity or a percentage; empty: no hard eviction. A percentage
-	// is one that the platform turns into bytes itself, from whole MiB and half to even; the kubelet's own percentages, which it
-	// takes of the capacity and truncates, differ by up to 1 % of a MiB.
+	// is one that the platform turns into bytes itself, from whole MiB and half to even. The kubelet's own percentages, which it
+	// takes of the capacity as a float32 and truncates (GetThresholdQuantity in pkg/kubelet/eviction/api/types.go), are not to
+	// be had this way: 1 % differs by up to a hundredth of a MiB and 250 bytes a TiB.
 	EvictionHard string `json:"evictionHard,omitempty"`
 	// EvictionSoft is the soft threshold, as EvictionHard; empty: no soft eviction.
 	EvictionSoft string `json:"evictionSoft,omitempty"`

@@ -3,7 +3,7 @@ package reservation
 import "fmt"
 
 // Bounds of what is written. One figure goes to every node of the group, and a kubelet that has to reserve more than it has
-// does not start.
+// does not start (validateNodeAllocatable in pkg/kubelet/cm/node_container_manager_linux.go).
 const (
 	// maxSpread: the smallest need of the group may be this many percent below the largest.
 	maxSpread = 25
@@ -65,6 +65,8 @@ func (in Input) write(rec record, target int64) Decision {
 	return d
 }
 
+// topologyManager: the platform switches the static memory manager on with it, whose state file then names the old reservation
+// (validateState in pkg/kubelet/cm/memorymanager/policy_static.go), and removes no state file.
 func (in Input) topologyManager(next string) Decision {
 	return in.leave(ReasonTopologyManager, "spec.kubelet.topologyManager.enabled is true, and a kubelet with the static memory manager does not start with another reservation than the one its state was made for: %s", next)
 }

@@ -62,17 +62,24 @@ func hookFilters(t *testing.T, hook string) map[string]*jq.Query {
 	return filters
 }
 
-// gpuNodes are the GPUNodes that the controller would write for a fleet.
-func gpuNodes(t *testing.T, s size) []v1alpha1.GPUNode {
+// knowledge is what the product knows of drivers, and of Deckhouse.
+func knowledge(t *testing.T) (*profile.Set, profile.Distribution) {
 	t.Helper()
-	m, err := fleet.Load(model)
-	require.NoError(t, err)
 	builtin, err := profile.Builtin()
 	require.NoError(t, err)
 	profiles, err := profile.NewSet(builtin...)
 	require.NoError(t, err)
 	distributions, err := profile.Distributions()
 	require.NoError(t, err)
+	return profiles, distributions["Deckhouse"]
+}
+
+// gpuNodes are the GPUNodes that the controller would write for a fleet.
+func gpuNodes(t *testing.T, s size) []v1alpha1.GPUNode {
+	t.Helper()
+	m, err := fleet.Load(model)
+	require.NoError(t, err)
+	profiles, distribution := knowledge(t)
 	digester := inventory.NewDigester(profiles)
 	out := make([]v1alpha1.GPUNode, s.nodes)
 	for i := range out {
@@ -87,7 +94,7 @@ func gpuNodes(t *testing.T, s size) []v1alpha1.GPUNode {
 		in := gpunode.Input{
 			Node: n, Groups: []settings.NodeGroup{{Name: groupName(i), Drivers: []string{"nvidia"}, Partitioning: s.partitioning()}}, Devices: have.Devices,
 			Pods:         map[string]v1alpha1.DriverPod{"nvidia": {Name: driverPod(i).Name, Phase: corev1.PodRunning, Ready: true}},
-			Distribution: distributions["Deckhouse"], Profiles: profiles,
+			Distribution: distribution, Profiles: profiles,
 		}
 		for _, d := range have.Drivers {
 			in.Drivers = append(in.Drivers, gpunode.Driver{
@@ -128,12 +135,12 @@ func bindingContext(t *testing.T, filters map[string]*jq.Query, stack *v1alpha1.
 }
 
 // hookValues are the values of a run: the settings over the defaults of the module's schema.
-func hookValues(t *testing.T) []byte {
+func hookValues(t *testing.T, written string) []byte {
 	t.Helper()
 	schema, err := framework.LoadOpenAPISchema(filepath.Join(root, "openapi", "values.yaml"))
 	require.NoError(t, err)
 	var own map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(moduleSettings("None")), &own))
+	require.NoError(t, yaml.Unmarshal([]byte(written), &own))
 	data, err := json.Marshal(map[string]any{"global": map[string]any{}, "gpuDra": framework.MergeValues(framework.SchemaDefaults(schema), own)})
 	require.NoError(t, err)
 	return data

@@ -21,6 +21,7 @@ const width = 100
 var sections = []string{
 	"inventory: all slices, beside json.Unmarshal of the same bytes into typed objects",
 	"hook nodegroups as addon-operator runs it, beside json.Unmarshal of its context file",
+	"hook nodegroups with feature gates and kubelet memory, beside itself without",
 	"memory and processor time of the long-lived processes, 60 s after sync",
 	"latency of a change on one node among so many, p50 / p99",
 }
@@ -28,6 +29,7 @@ var sections = []string{
 const (
 	sectionInventory = iota
 	sectionHook
+	sectionFacts
 	sectionProcesses
 	sectionLatency
 )

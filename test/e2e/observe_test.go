@@ -160,15 +160,18 @@ func (r *rig) moduleValues() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The section gpuDra alone is printed, without its name.
 	var values struct {
-		GPUDRA struct {
-			Internal map[string]any `json:"internal"`
-		} `json:"gpuDra"`
+		Internal map[string]any `json:"internal"`
 	}
 	if err := json.Unmarshal([]byte(out), &values); err != nil {
 		return "", fmt.Errorf("%w in %s", err, out)
 	}
-	data, err := json.MarshalIndent(values.GPUDRA.Internal, "", " ")
+	// Nothing is equal to nothing, whatever else changes.
+	if len(values.Internal) == 0 {
+		return "", fmt.Errorf("found no internal in %s", out)
+	}
+	data, err := json.MarshalIndent(values.Internal, "", " ")
 	return string(data), err
 }
 

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,12 +67,21 @@ func TestStackByAddonOperator(t *testing.T) {
 	require.Empty(t, foreign.Annotations["meta.helm.sh/release-name"], "Helm has not taken it over")
 }
 
-// disable switches the module off, as `enabled: false` of a ModuleConfig does, and waits until its namespace is gone.
+// disable switches the module off and ends what played it.
 func (r *rig) disable() {
 	r.t.Helper()
-	// addon-operator looks at the switch in its ConfigMap only when the settings beside it change.
-	r.kubectl("patch", "configmap", "addon-operator", "--namespace", "addon-operator", "--type=merge", "-p",
-		`{"data":{"gpuDraEnabled":"false","gpuDra":"nodeGroups: []\n"}}`)
+	r.switchOff("nodeGroups: []\n")
+	r.cluster("controller", "stop")
+	r.cluster("operator", "stop")
+}
+
+// switchOff switches the module off, as `enabled: false` of a ModuleConfig does, and waits until its namespace is gone.
+// addon-operator looks at the switch in its ConfigMap only when the settings beside it change.
+func (r *rig) switchOff(settings string) {
+	r.t.Helper()
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{"gpuDraEnabled": "false", "gpuDra": settings}})
+	require.NoError(r.t, err)
+	r.kubectl("patch", "configmap", "addon-operator", "--namespace", "addon-operator", "--type=merge", "-p", string(patch))
 	r.eventually("module switched off -> its namespace goes", 90*time.Second, func(ctx context.Context) error {
 		err := r.client.Get(ctx, client.ObjectKey{Name: moduleNamespace}, &corev1.Namespace{})
 		if apierrors.IsNotFound(err) {
@@ -79,8 +89,6 @@ func (r *rig) disable() {
 		}
 		return fmt.Errorf("it is still there (%v)", err)
 	})
-	r.cluster("controller", "stop")
-	r.cluster("operator", "stop")
 }
 
 // namespacesFilled waits for the objects that the controller manager makes in every namespace.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
 	"github.com/gpu-dra/gpu-dra/internal/platform"
 )
 
@@ -29,15 +29,7 @@ func TestReader(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion":"gpu-dra.deckhouse.io/v1alpha1","kind":"GPUStack","metadata":{"name":"main"},"status":{"synced":true}}`))
 	}))
 	defer server.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
-apiVersion: v1
-kind: Config
-clusters: [{name: a, cluster: {server: "`+server.URL+`"}}]
-contexts: [{name: a, context: {cluster: a}}]
-current-context: a
-`), 0o600))
-	t.Setenv("KUBECONFIG", kubeconfig)
+	t.Setenv("KUBECONFIG", kubeconfigtest.File(t, server.URL))
 
 	reader, err := Reader()
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
 )
 
 // apiServer serves one Node, or an error in its place.
@@ -105,23 +106,16 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Setenv("NODE_NAME", "")
-	dir := t.TempDir()
 	r := &rig{
 		server: &apiServer{node: corev1.Node{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"},
 		}},
 		clock:          &fakeClock{now: time.Unix(1_000_000_000, 0)},
-		kubeconfig:     filepath.Join(dir, "kubeconfig"),
-		terminationLog: filepath.Join(dir, "termination-log"),
+		terminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}
 	server := httptest.NewServer(r.server)
 	t.Cleanup(server.Close)
-	require.NoError(t, os.WriteFile(r.kubeconfig, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters: [{name: test, cluster: {server: %q}}]
-contexts: [{name: test, context: {cluster: test}}]
-current-context: test
-`, server.URL), 0o600))
+	r.kubeconfig = kubeconfigtest.File(t, server.URL)
 	require.NoError(t, os.WriteFile(r.terminationLog, nil, 0o600))
 	return r
 }

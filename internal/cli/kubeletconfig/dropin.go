@@ -13,8 +13,9 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
-// configuration holds the fields of kubelet.config.k8s.io/v1beta1 that are printed. The kubelet merges a drop-in's objects key
-// by key, so what else is reserved stays.
+// configuration holds the fields of kubelet.config.k8s.io/v1beta1 that are printed. The kubelet merges drop-ins as JSON merge
+// patches (mergeKubeletConfigurations in cmd/kubelet/app/server.go): what else systemReserved holds stays, and the list
+// reservedMemory is replaced. Flags are read again after that, and theirs replace the whole of a field.
 type configuration struct {
 	APIVersion     string            `json:"apiVersion"`
 	Kind           string            `json:"kind"`
@@ -51,7 +52,7 @@ func DropIn(g *v1alpha1.GPUNodeGroup, numa []int64) ([]byte, error) {
 		if c.ReservedMemory, err = shares(m.Recommended.Value(), hard, numa); err != nil {
 			return nil, err
 		}
-		trap = fmt.Sprintf("reservedMemory is for memoryManagerPolicy Static, and counts evictionHard memory.available as %d: %s.", hard, reservation.NUMATrap)
+		trap = fmt.Sprintf("reservedMemory is for memoryManagerPolicy Static, and counts evictionHard memory.available as %d: %s. It replaces the whole list, with the huge pages that stood there.", hard, reservation.NUMATrap)
 	}
 	body, err := yaml.Marshal(c)
 	if err != nil {
@@ -96,7 +97,8 @@ func placement(g *v1alpha1.GPUNodeGroup) string {
 		}
 	}
 	return "Put this into a file *.conf in the folder that the kubelet's --config-dir names, or the figure into the kubelet's configuration " +
-		"file, node by node, and restart the kubelet.\nIf kubeReserved has memory too, take that off the figure: both are kept."
+		"file, node by node, and restart the kubelet.\nWithout --config-dir the kubelet reads no such file, and a flag --system-reserved has the last word over all files." +
+		"\nIf kubeReserved has memory too, take that off the figure: both are kept."
 }
 
 func evictionHard(name string, m *v1alpha1.MemoryReservation) (int64, error) {

@@ -30,8 +30,9 @@ func New() *cobra.Command {
 The figure is that of the GPUNodeGroup's status: of the cluster that the kubeconfig names, or of a file ("-" is standard
 input) with GPUNodeGroups as kubectl prints them. Nothing is written anywhere.
 
---numa gives the memory of each NUMA node in turn. Then reservedMemory is printed too, which the kubelet's static memory
-manager needs: the sum to the byte, shared out in proportion.`,
+--numa gives the memory of each NUMA node in turn, less its huge pages (MemTotal and HugePages_Total in
+/sys/devices/system/node/node*/meminfo). Then reservedMemory is printed too, which the kubelet's static memory manager needs:
+the sum to the byte, shared out in proportion.`,
 		Example: `  gpu-dra kubelet-config --node-group gpu-h100 > /etc/kubernetes/kubelet.conf.d/50-gpu-dra.conf
   kubectl get gng -o yaml | gpu-dra kubelet-config --node-group gpu-h100 --file - --numa 1056612Mi,1056612Mi`,
 		Args: cobra.NoArgs,
@@ -54,7 +55,7 @@ manager needs: the sum to the byte, shared out in proportion.`,
 	f.StringVar(&o.nodeGroup, "node-group", "", "name of the GPUNodeGroup")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig to read the GPUNodeGroup with; by default as kubectl finds it")
 	f.StringVarP(&o.file, "file", "f", "", "file with the GPUNodeGroup, - for standard input, in place of a cluster")
-	f.StringSliceVar(&o.numa, "numa", nil, "memory of each NUMA node of a node, in their order")
+	f.StringSliceVar(&o.numa, "numa", nil, "memory of each NUMA node of a node, less its huge pages, in their order")
 	c.MarkFlagsMutuallyExclusive("kubeconfig", "file")
 	if err := c.MarkFlagRequired("node-group"); err != nil {
 		panic(err) // The flag is defined above.

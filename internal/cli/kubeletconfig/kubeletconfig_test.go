@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
+	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
@@ -79,6 +79,7 @@ func TestPrintsTheRecommendation(t *testing.T) {
 		require.Contains(t, out, "# node a: systemNeed decides: 4096Mi of systemNeed", name)
 		require.Contains(t, out, "EvictionHard 21990232556, reserved now 23836019917", name)
 		require.Contains(t, out, "# If kubeReserved has memory too")
+		require.Contains(t, out, "# Without --config-dir")
 		require.NotContains(t, out, "reservedMemory")
 	}
 }
@@ -96,6 +97,7 @@ func TestNUMA(t *testing.T) {
 	require.EqualValues(t, 25068<<20+21990232556, sum, "systemReserved and evictionHard to the byte")
 	require.Equal(t, 2, c.ReservedMemory[1].NUMANode)
 	require.Contains(t, out, "to the byte")
+	require.Contains(t, out, "replaces the whole list")
 	require.Contains(t, out, "evictionHard memory.available as 21990232556")
 }
 
@@ -171,14 +173,7 @@ func TestFromACluster(t *testing.T) {
 		_, _ = w.Write(data)
 	}))
 	defer server.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
-apiVersion: v1
-kind: Config
-clusters: [{name: a, cluster: {server: "`+server.URL+`"}}]
-contexts: [{name: a, context: {cluster: a}}]
-current-context: a
-`), 0o600))
+	kubeconfig := kubeconfigtest.File(t, server.URL)
 	out, err := run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig)
 	require.NoError(t, err)
 	require.Equal(t, "25068Mi", parsed(t, out).SystemReserved["memory"])

@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
@@ -182,21 +183,16 @@ func TestFromACluster(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(s)
 	}))
 	defer server.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %q}}]
-contexts: [{name: x, context: {cluster: c}}]
-`, server.URL)), 0o600))
+	kubeconfig := kubeconfigtest.File(t, server.URL)
 
-	got, err := run(t, "", "--kubeconfig", kubeconfig, "--context", "x")
+	got, err := run(t, "", "--kubeconfig", kubeconfig, "--context", kubeconfigtest.Context)
 	require.NoError(t, err)
 	want, err := run(t, "", "--file", file(t, s))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
 	there = false
-	_, err = run(t, "", "--kubeconfig", kubeconfig, "--context", "x")
+	_, err = run(t, "", "--kubeconfig", kubeconfig, "--context", kubeconfigtest.Context)
 	require.ErrorContains(t, err, "the cluster has no GPUStack main")
 	var failure *cli.Failure
 	require.True(t, errors.As(err, &failure))
