@@ -81,7 +81,8 @@ type NodeSummary struct {
 	Drivers string `json:"drivers,omitempty"`
 	// +optional
 	Devices string `json:"devices,omitempty"`
-	// Allocated is "allocated/published" once claim metrics are on, empty before.
+	// Allocated is "held/published": devices of accelerators that ResourceClaims hold, of those that are published. Empty where
+	// there are neither, and before the claims were read.
 	// +optional
 	Allocated string `json:"allocated,omitempty"`
 }

@@ -130,6 +130,14 @@ type FeatureGates struct {
 	// +optional
 	// +listType=atomic
 	Conflicts []GateConflict `json:"conflicts,omitempty"`
+	// CrossCheck compares the flags of the API servers with what the one that answers says in its /metrics. It is a check of the
+	// flags and changes no state by itself. Absent before it was tried.
+	// +optional
+	CrossCheck *GateCrossCheck `json:"crossCheck,omitempty"`
+	// SliceLayout says how drivers lay their partitions out in ResourceSlices, which changed in Kubernetes 1.35. Absent before
+	// the slices were read.
+	// +optional
+	SliceLayout *SliceLayout `json:"sliceLayout,omitempty"`
 	// Upgrade is what of this configuration gets in the way of upgrades of Kubernetes, sorted by the version from which it does.
 	// +optional
 	// +listType=atomic
@@ -137,6 +145,26 @@ type FeatureGates struct {
 	// Fragments are ready-made pieces of configuration for what is to be done.
 	// +optional
 	Fragments GateFragments `json:"fragments,omitempty"`
+}
+
+// GateCrossCheck is how the flags of API servers and their /metrics go together.
+type GateCrossCheck struct {
+	// State: Agrees; Differs (see the conflicts with source metrics); NotCompared (no flags of an API server of the version that
+	// answers are known); Unreadable.
+	// +kubebuilder:validation:Enum=Agrees;Differs;NotCompared;Unreadable
+	State string `json:"state"`
+	// Message says why it is NotCompared or Unreadable.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// SliceLayout is how drivers lay their partitions out.
+type SliceLayout struct {
+	// InlineCounters are drivers with slices that hold counters beside devices, as up to Kubernetes 1.34, sorted. 1.35 refuses
+	// such slices.
+	// +optional
+	// +listType=set
+	InlineCounters []string `json:"inlineCounters,omitempty"`
 }
 
 // NeededGate is a Kubernetes feature gate that the settings need.
@@ -227,6 +255,10 @@ type GateConflict struct {
 	// Instance (pod or node) that it is about; empty where it is about several.
 	// +optional
 	Instance string `json:"instance,omitempty"`
+	// Source is metrics where the API server's /metrics differs from its flags; empty where the flags themselves show it.
+	// +optional
+	// +kubebuilder:validation:Enum=metrics
+	Source string `json:"source,omitempty"`
 	// Values that the gate is given, in the order in which they are given.
 	// +optional
 	// +listType=atomic

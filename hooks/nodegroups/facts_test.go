@@ -120,6 +120,8 @@ func TestFiltersLeaveOutWhatChurns(t *testing.T) {
 	b.Status.Drivers[0].LostSince = &later
 	b.Status.Drivers[0].Pools[0].Generation++
 	b.Status.Runtime.KubeletVersion = "v1.34.5"
+	// Pods come and go.
+	b.Status.Summary.Allocated = "3/8"
 	require.Equal(t, filtered(t, nodeFilter, toJSON(t, a)).String(), filtered(t, nodeFilter, toJSON(t, b)).String())
 
 	one := v1alpha1.GPUStack{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Status: v1alpha1.GPUStackStatus{Synced: true, Heartbeat: &later}}

@@ -155,6 +155,7 @@ var (
 	StackGatesConflict     = reason(kindStack, FeatureGatesConsistent, "SetTwice")
 	StackGatesUnknown      = reason(kindStack, FeatureGatesConsistent, "FlagsUnreadable")
 	StackGatesUnknownName  = reason(kindStack, FeatureGatesConsistent, "UnknownGate")
+	StackGatesMetrics      = reason(kindStack, FeatureGatesConsistent, "MetricsDiffer")
 	StackSoleManager       = reason(kindStack, SoleManager, "SoleManager")
 	StackOtherManager      = reason(kindStack, SoleManager, "OtherManager")
 	StackManagersUnknown   = reason(kindStack, SoleManager, "Unreadable")

@@ -15,12 +15,15 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/controller/groups"
+	"github.com/gpu-dra/gpu-dra/internal/controller/metrics"
 	"github.com/gpu-dra/gpu-dra/internal/controller/nodes"
 	"github.com/gpu-dra/gpu-dra/internal/controller/observe"
 	"github.com/gpu-dra/gpu-dra/internal/controller/stacks"
@@ -53,6 +56,7 @@ type cycle struct {
 	rest   *rest.Config
 	mgr    manager.Manager
 	slices *observe.Slices
+	claims *observe.Claims
 	pods   *observe.ControlPlane
 	pass   *nodes.Pass
 	pokes  chan struct{}
@@ -117,7 +121,10 @@ func (c *cycle) makeInformers() error {
 	if c.pods, err = observe.NewControlPlane(core, c.settings.Distribution.ControlPlanePods); err != nil {
 		return err
 	}
-	return errors.Join(c.mgr.Add(c.slices), c.mgr.Add(c.pods))
+	if c.claims, err = observe.NewClaims(resources, c.slices); err != nil {
+		return err
+	}
+	return errors.Join(c.mgr.Add(c.slices), c.mgr.Add(c.pods), c.mgr.Add(c.claims))
 }
 
 // run runs the controllers until ctx ends.
@@ -128,11 +135,24 @@ func (c *cycle) run(ctx context.Context) error {
 	if err := c.mgr.Add(manager.RunnableFunc(c.announce)); err != nil {
 		return err
 	}
+	collector := c.collector()
+	if err := ctrlmetrics.Registry.Register(collector); err != nil {
+		return fmt.Errorf("metrics of the cluster: %w", err)
+	}
+	// The next cycle has one of its own.
+	defer ctrlmetrics.Registry.Unregister(collector)
 	err := c.mgr.Start(ctx)
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("%w: %w", errStuck, err)
 	}
 	return err
+}
+
+func (c *cycle) collector() *metrics.Collector {
+	return &metrics.Collector{
+		Client: c.mgr.GetClient(), Claims: c.claims.All, Locate: c.slices.Locate, Synced: c.pass.Over,
+		Settings: c.settings.Settings, Profiles: c.profiles, Clock: clock.RealClock{}, Log: c.Log,
+	}
 }
 
 // announce tells all who wait when the cluster was read.
@@ -171,13 +191,14 @@ func (c *cycle) setup(ctx context.Context) error {
 	live := c.mgr.GetAPIReader()
 	err = errors.Join(
 		nodes.Setup(ctx, c.mgr, &nodes.Reconciler{
-			Client: c.mgr.GetClient(), Inventory: c.slices, Groups: nodes.NewGroups(s.NodeGroups, d), Namespace: c.settings.Namespace,
+			Client: c.mgr.GetClient(), Inventory: c.slices, Allocated: c.claims.Allocated, Groups: nodes.NewGroups(s.NodeGroups, d), Namespace: c.settings.Namespace,
 			Distribution: d, Profiles: c.profiles, Clock: clock, Pass: c.pass,
-		}, c.slices),
+		}, c.slices, c.claims),
 		stacks.Setup(c.mgr, &stacks.Reconciler{
 			Client:   c.mgr.GetClient(),
-			Local:    stacks.Local{ClusterWide: c.slices.ClusterWide, ControlPlane: c.pods.Pods},
+			Local:    stacks.Local{ClusterWide: c.slices.ClusterWide, ControlPlane: c.pods.Pods, Claims: c.claims.Unreadable},
 			Remote:   &stacks.Remote{Discovery: asking, Reader: live, Clock: clock, Groups: names, Distribution: d, Profiles: c.profiles},
+			Metrics:  &stacks.Metrics{REST: asking.RESTClient(), Clock: clock},
 			Settings: s, SettingsHash: c.hash, Problems: c.problems, Unreadable: c.unreadable, UnderHooks: c.settings.UnderHooks,
 			Distribution: d, Profiles: c.profiles, Synced: c.pass.Over, Version: c.Version, Clock: clock,
 		}, c.slices, c.pods, c.pokes),
@@ -185,7 +206,12 @@ func (c *cycle) setup(ctx context.Context) error {
 			Client: c.mgr.GetClient(), Live: live, Settings: s, Profiles: c.profiles, Clock: clock, Synced: c.pass.Over,
 		}, c.pass.Complete()),
 	)
-	if err != nil || c.settings.UnderHooks {
+	if err != nil {
+		return err
+	}
+	if c.settings.UnderHooks {
+		// A hook writes GPUNodeGroups; metrics tell of them all the same.
+		_, err := c.mgr.GetCache().GetInformer(ctx, &v1alpha1.GPUNodeGroup{}, cache.BlockUntilSynced(false))
 		return err
 	}
 	return groups.Setup(c.mgr, &groups.Reconciler{

@@ -4,11 +4,13 @@ package gpunode
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
@@ -32,6 +34,8 @@ type Input struct {
 	Drivers []Driver
 	// Devices that they publish here, sorted.
 	Devices []v1alpha1.DeviceGroup
+	// Allocated counts by driver the devices here that claims hold; nil while that is not known, and what was known stands.
+	Allocated map[string]int32
 	// Pods of drivers that gpu-dra runs on this node, by profile name.
 	Pods map[string]v1alpha1.DriverPod
 	// Distribution and Profiles are the data that names are looked up in.
@@ -94,7 +98,7 @@ func Compute(prev v1alpha1.GPUNodeStatus, in Input, now time.Time) (v1alpha1.GPU
 	}
 	out.Conditions = condition.Merge(prev.Conditions, wanted, now)
 	out.Summary = summary(out)
-	out.Summary.Allocated = prev.Summary.Allocated
+	out.Summary.Allocated = allocated(prev, in, out)
 	return out, sooner(again, untilForeign(out, now))
 }
 
@@ -199,4 +203,30 @@ func summary(s v1alpha1.GPUNodeStatus) v1alpha1.NodeSummary {
 		Drivers: strings.Join(names, ","),
 		Devices: DevicesText(total, known),
 	}
+}
+
+// allocated is the text of the column: devices of accelerators that claims hold, of those that are published. It may be more
+// than all while a driver that is on its way back has published nothing.
+func allocated(prev v1alpha1.GPUNodeStatus, in Input, s v1alpha1.GPUNodeStatus) string {
+	if in.Allocated == nil {
+		return prev.Summary.Allocated
+	}
+	var held, published int32
+	for _, d := range s.Drivers {
+		if d.Accelerator {
+			held += in.Allocated[d.Name]
+			published += d.Devices.Published
+		}
+	}
+	if held+published == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", held, published)
+}
+
+// SameFacts says whether two statuses differ in nothing but the column ALLOCATED, which changes with every pod and which no
+// verdict rests on.
+func SameFacts(a, b v1alpha1.GPUNodeStatus) bool {
+	a.Summary.Allocated, b.Summary.Allocated = "", ""
+	return equality.Semantic.DeepEqual(a, b)
 }

@@ -274,3 +274,29 @@ func TestSummaryShowsPartsBesideCards(t *testing.T) {
 	require.Equal(t, "2 (1 whole, 4 parts)", gpunode.DevicesText(v1alpha1.DeviceCounts{Physical: 2, AllocatableWhole: 1},
 		[]v1alpha1.DeviceGroup{{Kind: v1alpha1.DevicePartition, Count: 4}, {Kind: v1alpha1.DeviceWhole, Count: 1}}))
 }
+
+func TestAllocated(t *testing.T) {
+	in := input(t)
+	in.Drivers = append(published(8), gpunode.Driver{Name: "compute-domain.nvidia.com", Counts: v1alpha1.DeviceCounts{Published: 2000}})
+	var s v1alpha1.GPUNodeStatus
+	is := func(want string, held map[string]int32) {
+		t.Helper()
+		in.Allocated = held
+		s, _ = gpunode.Compute(s, in, start)
+		require.Equal(t, want, s.Summary.Allocated)
+	}
+	is("", nil)
+	is("0/8", map[string]int32{})
+	is("3/8", map[string]int32{"gpu.nvidia.com": 3, "compute-domain.nvidia.com": 5, "net.example.com": 1})
+	is("3/8", nil)
+	before := s
+	in.Drivers = nil
+	is("3/0", map[string]int32{"gpu.nvidia.com": 3})
+	is("", map[string]int32{})
+
+	after := before
+	after.Summary.Allocated = "8/8"
+	require.True(t, gpunode.SameFacts(before, after))
+	require.False(t, gpunode.SameFacts(before, s))
+	require.Equal(t, "3/8", before.Summary.Allocated, "compared, not changed")
+}

@@ -23,11 +23,14 @@ type ClusterWide struct {
 	UnplacedPools []v1alpha1.PoolState
 	// UnknownDrivers have slices and no profile, sorted.
 	UnknownDrivers []string
+	// InlineCounters are drivers with a slice, of whatever generation, in the layout of Kubernetes 1.34: counter sets beside
+	// devices. Sorted, empty and not nil where there is none.
+	InlineCounters []string
 }
 
 // Build puts all digests of a cluster together.
 func Build(all []*Slice) *Cluster {
-	out := &Cluster{}
+	out := &Cluster{ClusterWide: ClusterWide{InlineCounters: inlineCounters(all)}}
 	builders := map[string]*nodeBuilder{}
 	for _, p := range pools(all) {
 		out.ClusterWide.add(p)
@@ -61,13 +64,24 @@ func (c *Cluster) Node(name string) (node Node, ok bool) {
 }
 
 // ForCluster returns what belongs to no node, from all slices of all pools with a part that names none, and at least one
-// slice of each unknown driver; other slices do no harm.
+// slice of each unknown driver and all slices with inline counters; other slices do no harm.
 func ForCluster(all []*Slice) ClusterWide {
-	var out ClusterWide
+	out := ClusterWide{InlineCounters: inlineCounters(all)}
 	for _, p := range pools(all) {
 		out.add(p)
 	}
 	return out
+}
+
+func inlineCounters(all []*Slice) []string {
+	out := []string{}
+	for _, s := range all {
+		if s != nil && s.inlineCounters {
+			out = append(out, s.Driver())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // add takes what of a pool belongs to no node. Pools come sorted.

@@ -21,7 +21,10 @@ func (b *builder) device(dev *resourcev1.Device) {
 	}
 	d.tainted += tainted
 	g := b.group(dev)
-	d.count(g, tainted)
+	at := d.count(g, tainted)
+	if b.profile != nil && at <= maxGroup {
+		d.devices = append(d.devices, newPublished(IDOf(dev.Name), at, tainted > 0))
+	}
 	b.card(d, dev, g.kind)
 }
 
@@ -32,16 +35,18 @@ func (b *builder) home(dev *resourcev1.Device) *draft {
 	return b.at(placeOf(dev.NodeName, dev.AllNodes, dev.NodeSelector != nil))
 }
 
-func (d *draft) count(g group, tainted int32) {
+// count returns the place of the group in d.alike.
+func (d *draft) count(g group, tainted int32) int {
 	// Like devices stand together, so the last group is the first to try.
 	for i := len(d.alike) - 1; i >= 0; i-- {
 		if d.alike[i].group == g {
 			d.alike[i].count++
 			d.alike[i].tainted += tainted
-			return
+			return i
 		}
 	}
-	d.alike = append(d.alike, groupDraft{group: g, count: 1, tainted: tainted})
+	d.alike = append(d.alike, groupDraft{group: g, count: 1, tainted: tainted, drawn: len(d.alike)})
+	return len(d.alike) - 1
 }
 
 // isTainted is true for a taint that keeps claims without a toleration away. None informs only (Kubernetes 1.35).

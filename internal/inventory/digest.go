@@ -43,12 +43,13 @@ func (d *Digester) Digest(slice *resourcev1.ResourceSlice) *Slice {
 	}
 	r := d.reader(slice.Spec.Driver)
 	out := &Slice{
-		ObjectMeta:   metav1.ObjectMeta{Name: slice.Name, UID: slice.UID, ResourceVersion: slice.ResourceVersion},
-		driver:       r.facts,
-		pool:         unique.Make(slice.Spec.Pool.Name),
-		generation:   slice.Spec.Pool.Generation,
-		announced:    slice.Spec.Pool.ResourceSliceCount,
-		countersOnly: len(slice.Spec.Devices) == 0 && len(slice.Spec.SharedCounters) > 0,
+		ObjectMeta:     metav1.ObjectMeta{Name: slice.Name, UID: slice.UID, ResourceVersion: slice.ResourceVersion},
+		driver:         r.facts,
+		pool:           unique.Make(slice.Spec.Pool.Name),
+		generation:     slice.Spec.Pool.Generation,
+		announced:      slice.Spec.Pool.ResourceSliceCount,
+		countersOnly:   len(slice.Spec.Devices) == 0 && len(slice.Spec.SharedCounters) > 0,
+		inlineCounters: len(slice.Spec.Devices) > 0 && len(slice.Spec.SharedCounters) > 0,
 	}
 	b := newBuilder(slice, r)
 	for i := range slice.Spec.Devices {
@@ -87,6 +88,8 @@ type draft struct {
 type groupDraft struct {
 	group
 	count, tainted int32
+	// drawn is the place of the group before groups are sorted.
+	drawn int
 }
 
 func newBuilder(slice *resourcev1.ResourceSlice, r *reader) *builder {
@@ -163,9 +166,16 @@ func (b *builder) finish() []part {
 		d.cards = append([]card(nil), d.cards...)
 		slices.SortFunc(d.alike, func(a, b groupDraft) int { return a.compare(b.group) })
 		d.groups = make([]tally, len(d.alike))
+		sorted := make([]int, len(d.alike))
 		for j, g := range d.alike {
 			d.groups[j] = tally{group: unique.Make(g.group), count: g.count, tainted: g.tainted}
+			sorted[g.drawn] = j
 		}
+		for j, p := range d.devices {
+			d.devices[j] = newPublished(p.id(), sorted[p.group()], p.tainted())
+		}
+		slices.Sort(d.devices)
+		d.devices = append([]published(nil), d.devices...)
 		parts[i] = d.part
 	}
 	slices.SortFunc(parts, func(a, b part) int {

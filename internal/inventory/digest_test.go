@@ -47,10 +47,36 @@ func TestDigestTellsTheLayout(t *testing.T) {
 	split := digestAll(d, fixture(t, "testdata/dynamic-mig-split.yaml"))
 	require.True(t, split[0].CountersOnly())
 	require.False(t, split[1].CountersOnly())
-	require.False(t, digestAll(d, fixture(t, "testdata/dynamic-mig-inline.yaml"))[0].CountersOnly())
+	require.False(t, split[0].InlineCounters() || split[1].InlineCounters())
+	inline := digestAll(d, fixture(t, "testdata/dynamic-mig-inline.yaml"))
+	require.False(t, inline[0].CountersOnly())
+	require.True(t, inline[0].InlineCounters())
 	chassis := digestAll(d, fixture(t, "testdata/per-device.yaml"))
 	require.True(t, chassis[0].CountersOnly())
 	require.Equal(t, []string{"left", "right"}, chassis[1].Nodes())
+}
+
+// A driver is named as long as one of its slices is in the old layout, whatever its generation: the API server refuses them all.
+func TestInlineCountersOfTheCluster(t *testing.T) {
+	d := NewDigester(testProfiles(t))
+	looked := Build(digestAll(d, fixture(t, "testdata/whole.yaml")))
+	require.Equal(t, []string{}, looked.InlineCounters, "looked, and there is none")
+
+	old := fixture(t, "testdata/dynamic-mig-inline.yaml")
+	next := old[0].DeepCopy()
+	next.Name, next.Spec.SharedCounters = "next", nil
+	next.Spec.Pool.Generation++
+	all := digestAll(d, append(old, next))
+	require.Equal(t, []string{"gpu.nvidia.com"}, Build(all).InlineCounters)
+	require.Equal(t, []string{"gpu.nvidia.com"}, ForCluster(all).InlineCounters)
+
+	apart := old[0].DeepCopy()
+	apart.Spec.Devices = nil
+	require.False(t, d.Digest(old[0]).Equal(d.Digest(apart)))
+	// A slice that differs in nothing but that the sets are declared elsewhere.
+	bare := old[0].DeepCopy()
+	bare.Spec.SharedCounters = nil
+	require.False(t, d.Digest(old[0]).Equal(d.Digest(bare)))
 }
 
 func TestTransform(t *testing.T) {
@@ -111,7 +137,7 @@ func TestClusterNode(t *testing.T) {
 
 // Objects of other types in an index neither panic nor match.
 func TestIndicesIgnoreStrangers(t *testing.T) {
-	for _, index := range []func(any) ([]string, error){NodeIndex, PoolIndex, UnknownDriverIndex} {
+	for _, index := range []func(any) ([]string, error){NodeIndex, PoolIndex, UnknownDriverIndex, InlineCountersIndex} {
 		for _, obj := range []any{nil, "text", (*Slice)(nil), &resourcev1.ResourceSlice{}} {
 			values, err := index(obj)
 			require.NoError(t, err)

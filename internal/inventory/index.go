@@ -1,6 +1,9 @@
 package inventory
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Names of the indices that an informer over digests needs, each with the function of the same name below.
 const (
@@ -10,6 +13,8 @@ const (
 	IndexPool = "gpu-dra/pool"
 	// IndexUnknownDriver finds slices of drivers that no profile knows by the driver's name.
 	IndexUnknownDriver = "gpu-dra/unknown-driver"
+	// IndexInlineCounters finds slices with counter sets beside devices by the driver's name.
+	IndexInlineCounters = "gpu-dra/inline-counters"
 )
 
 // NoNode is the value in IndexNode of slices with a part that names no node.
@@ -47,10 +52,28 @@ func UnknownDriverIndex(obj any) ([]string, error) {
 	return []string{s.Driver()}, nil
 }
 
-// PoolKey names the slice's pool among all pools of all drivers: driver, slash, pool. Driver names have no slash.
-func (s *Slice) PoolKey() string { return s.Driver() + "/" + s.Pool() }
+// InlineCountersIndex is the client-go IndexFunc of IndexInlineCounters.
+func InlineCountersIndex(obj any) ([]string, error) {
+	s, ok := obj.(*Slice)
+	if !ok || s == nil || !s.inlineCounters {
+		return nil, nil
+	}
+	return []string{s.Driver()}, nil
+}
 
-// Indexer is what is needed of a client-go cache.Indexer over digests with the three indices.
+// PoolKey names the slice's pool among all pools of all drivers, as PoolKeyOf.
+func (s *Slice) PoolKey() string { return PoolKeyOf(s.Driver(), s.Pool()) }
+
+// PoolKeyOf names a pool among all pools of all drivers: driver, slash, pool. Driver names have no slash.
+func PoolKeyOf(driver, pool string) string { return driver + "/" + pool }
+
+// DriverOfPool is the driver's name in a PoolKey.
+func DriverOfPool(poolKey string) string {
+	driver, _, _ := strings.Cut(poolKey, "/")
+	return driver
+}
+
+// Indexer is what is needed of a client-go cache.Indexer over digests with these indices.
 type Indexer interface {
 	ByIndex(indexName, indexedValue string) ([]any, error)
 	ListIndexFuncValues(indexName string) []string
@@ -72,7 +95,9 @@ func ClusterWideFrom(ix Indexer) (ClusterWide, error) {
 		return ClusterWide{}, err
 	}
 	out := ForCluster(all)
-	// The pools at hand are not all; the index knows every driver.
+	// The pools at hand are not all; the indices know every driver.
+	out.InlineCounters = append([]string{}, ix.ListIndexFuncValues(IndexInlineCounters)...)
+	slices.Sort(out.InlineCounters)
 	out.UnknownDrivers = nil
 	if names := ix.ListIndexFuncValues(IndexUnknownDriver); len(names) > 0 {
 		slices.Sort(names)

@@ -109,7 +109,7 @@ func TestNodeByNodeEqualsBuild(t *testing.T) {
 
 func newIndexer() cache.Indexer {
 	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{
-		IndexNode: NodeIndex, IndexPool: PoolIndex, IndexUnknownDriver: UnknownDriverIndex,
+		IndexNode: NodeIndex, IndexPool: PoolIndex, IndexUnknownDriver: UnknownDriverIndex, IndexInlineCounters: InlineCountersIndex,
 	})
 }
 

@@ -21,6 +21,8 @@ type Slice struct {
 	// announced is resourceSliceCount.
 	announced    int64
 	countersOnly bool
+	// inlineCounters: devices and counter sets stand in one slice, the layout up to Kubernetes 1.34.
+	inlineCounters bool
 	// parts has one entry for each place that the slice names: in all but per-device selection exactly one.
 	parts []part
 }
@@ -65,6 +67,8 @@ type part struct {
 	looseWhole int32
 	cards      []card
 	groups     []tally
+	// devices of drivers that a profile knows, sorted: eight bytes each.
+	devices []published
 }
 
 // tally counts like devices.
@@ -91,6 +95,10 @@ func (s *Slice) PoolGeneration() int64 { return s.generation }
 
 // CountersOnly is true for a slice with counter sets and no devices, the layout of Kubernetes 1.35 and later.
 func (s *Slice) CountersOnly() bool { return s.countersOnly }
+
+// InlineCounters is true for a slice with counter sets beside its devices, the layout up to Kubernetes 1.34, which later
+// versions refuse.
+func (s *Slice) InlineCounters() bool { return s.inlineCounters }
 
 // Published is the number of devices in the slice.
 func (s *Slice) Published() int32 {
@@ -125,14 +133,14 @@ func (s *Slice) Equal(other *Slice) bool {
 		return s == other
 	}
 	return s.driver == other.driver && s.pool == other.pool && s.generation == other.generation &&
-		s.announced == other.announced && s.countersOnly == other.countersOnly &&
+		s.announced == other.announced && s.countersOnly == other.countersOnly && s.inlineCounters == other.inlineCounters &&
 		slices.EqualFunc(s.parts, other.parts, part.equal)
 }
 
 func (p part) equal(other part) bool {
 	return p.place == other.place && p.published == other.published && p.tainted == other.tainted &&
 		p.loose == other.loose && p.looseWhole == other.looseWhole &&
-		slices.Equal(p.cards, other.cards) && slices.Equal(p.groups, other.groups)
+		slices.Equal(p.cards, other.cards) && slices.Equal(p.groups, other.groups) && slices.Equal(p.devices, other.devices)
 }
 
 // GetObjectKind returns no kind: a digest is never sent anywhere.

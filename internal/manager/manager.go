@@ -33,6 +33,13 @@ func PluginResources(node *corev1.Node, patterns []string) []v1alpha1.PluginReso
 	return out
 }
 
+// Advertises says whether one of the resources is one that the patterns name.
+func Advertises(resources []v1alpha1.PluginResource, patterns []string) bool {
+	return slices.ContainsFunc(resources, func(r v1alpha1.PluginResource) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, r.Name) })
+	})
+}
+
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(name, prefix)

@@ -13,7 +13,8 @@ import (
 )
 
 // gatesConsistent is False for a needed gate that is off and for what is wrong with gates as they are set, Unknown when the
-// settings need a gate that is in no table or one whose state can't be told, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
+// settings need a gate that is in no table or one whose state can't be told, or when an API server's /metrics differs from its
+// flags, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
 func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	var off, unheard, unknown, on []string
 	for _, g := range s.FeatureGates.Needed {
@@ -34,15 +35,18 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	if text := notServed(in, s); text != "" {
 		off = append(off, text)
 	}
-	var now, later []featuregate.Conflict
+	var now, later, said []featuregate.Conflict
 	for _, c := range s.FeatureGates.Conflicts {
-		if c.Ahead != "" {
+		switch {
+		case c.Source == sourceMetrics:
+			said = append(said, conflict(c))
+		case c.Ahead != "":
 			later = append(later, conflict(c))
-		} else {
+		default:
 			now = append(now, conflict(c))
 		}
 	}
-	wrong, ahead := featuregate.Lines(now), featuregate.Lines(later)
+	wrong, ahead, differ := featuregate.Lines(now), featuregate.Lines(later), featuregate.Lines(said)
 	is := func(status metav1.ConditionStatus, reason string, parts ...string) metav1.Condition {
 		if len(ahead) > 0 {
 			parts = append(parts, "before the next Kubernetes upgrade: "+named(ahead, itself))
@@ -52,11 +56,13 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	}
 	switch {
 	case len(off) > 0:
-		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself))
+		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself), named(differ, itself))
 	case len(wrong) > 0:
-		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself))
+		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself), named(differ, itself))
 	case len(unheard) > 0:
-		return is(metav1.ConditionUnknown, condition.StackGatesUnknownName, strings.Join(unheard, ". "), named(unknown, itself))
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknownName, strings.Join(unheard, ". "), named(unknown, itself), named(differ, itself))
+	case len(differ) > 0:
+		return is(metav1.ConditionUnknown, condition.StackGatesMetrics, named(differ, itself), named(unknown, itself))
 	case len(unknown) > 0:
 		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, named(unknown, itself))
 	case in.Settings == nil && len(on) == 0:

@@ -77,11 +77,16 @@ func gateConflicts(prev v1alpha1.FeatureGates, now, remembered []featuregate.Ins
 	featuregate.SortConflicts(found)
 	var out []v1alpha1.GateConflict
 	for _, c := range found {
-		one := v1alpha1.GateConflict{Gate: c.Gate, Component: c.Component, Instance: c.Instance, Values: c.Values, Effective: c.Effective, Message: c.Message()}
-		if c.Ahead != 0 {
-			one.Ahead = fmt.Sprintf("1.%d", c.Ahead)
-		}
-		out = append(out, one)
+		out = append(out, gateConflict(c))
+	}
+	return out
+}
+
+// gateConflict is one of the core as a status has it.
+func gateConflict(c featuregate.Conflict) v1alpha1.GateConflict {
+	out := v1alpha1.GateConflict{Gate: c.Gate, Component: c.Component, Instance: c.Instance, Values: c.Values, Effective: c.Effective, Message: c.Message()}
+	if c.Ahead != 0 {
+		out.Ahead = fmt.Sprintf("1.%d", c.Ahead)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -147,4 +148,37 @@ func TestGatesFromTheStatus(t *testing.T) {
 	got := stack.Gates(s, profile.Distribution{}, featuregate.Newest+1)
 	require.Equal(t, s.FeatureGates, got)
 	require.Less(t, len(stack.Gates(s, profile.Distribution{}, 35).Upgrade), len(got.Upgrade))
+}
+
+func TestSliceLayoutIsRememberedAndToldToThePreflight(t *testing.T) {
+	in := healthy(t)
+	in.Settings.NodeGroups[0].Partitioning = "Dynamic"
+	about := func(s v1alpha1.GPUStackStatus) (out []string) {
+		for _, f := range s.FeatureGates.Upgrade {
+			if f.Gate == featuregate.PartitionableDevices {
+				out = append(out, fmt.Sprint(f.Stops, " ", f.Message))
+			}
+		}
+		return out
+	}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Nil(t, s.FeatureGates.SliceLayout)
+	require.Len(t, about(s), 1)
+	require.Contains(t, about(s)[0], "false 1.35 refuses slices", "nobody looked")
+
+	in.InlineCounters = []string{}
+	s = stack.Compute(s, in, start)
+	require.Equal(t, &v1alpha1.SliceLayout{}, s.FeatureGates.SliceLayout)
+	require.Empty(t, about(s), "looked, and there are none")
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1), "the command line says the same")
+
+	in.InlineCounters = []string{"b.example.com", "a.example.com"}
+	s = stack.Compute(s, in, start)
+	require.Equal(t, &v1alpha1.SliceLayout{InlineCounters: []string{"a.example.com", "b.example.com"}}, s.FeatureGates.SliceLayout)
+	require.Len(t, about(s), 1)
+	require.Contains(t, about(s)[0], "true slices of a.example.com, b.example.com hold counters beside devices")
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1))
+
+	in.InlineCounters = nil
+	require.Equal(t, s.FeatureGates, stack.Compute(s, in, start.Add(time.Second)).FeatureGates, "what was seen stands")
 }

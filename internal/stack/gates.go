@@ -19,7 +19,7 @@ func Gates(s v1alpha1.GPUStackStatus, d profile.Distribution, to int) v1alpha1.F
 		in.Instances = append(in.Instances, featuregate.FromRecord(i))
 	}
 	out := featureGates(s.FeatureGates, in, s.KubeletVersions, to)
-	// That a gate is given twice stands in the conflicts only.
+	// That a gate is given twice, and what /metrics said, stands in the conflicts only.
 	out.Conflicts = s.FeatureGates.Conflicts
 	return out
 }
@@ -55,12 +55,14 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.Vers
 		out.Needed = append(out.Needed, gate)
 	}
 	out.Conflicts = gateConflicts(prev, now, remembered)
+	out.CrossCheck, out.Conflicts = crossCheck(prev, in.Metrics, remembered, out.Conflicts)
+	out.SliceLayout = sliceLayout(prev, in)
 	out.Distribution = in.Distribution.Name
 	if out.Distribution == "" {
 		out.Distribution = prev.Distribution
 	}
 	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Kubelets: kubelets, Needs: wanted,
-		InlineCounters: in.InlineCounters, Rules: in.Distribution.FeatureGates}, to))
+		InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
 	if in.Distribution.FeatureGates.Setting == "" {
 		changes := featuregate.Changes(steps)
 		out.Fragments = v1alpha1.GateFragments{Kubeadm: featuregate.Kubeadm(changes), KubeletConfiguration: featuregate.KubeletConfiguration(changes)}

@@ -28,6 +28,8 @@ const (
 	FactNodeGroups Fact = "NodeGroups"
 	// FactDeviceClasses are DeviceClasses.
 	FactDeviceClasses Fact = "DeviceClasses"
+	// FactClaims are ResourceClaims: metrics, and who holds the devices of a node.
+	FactClaims Fact = "ResourceClaims"
 	// FactSettings is the settings file; the last good settings stay in force.
 	FactSettings Fact = "the settings"
 )
@@ -70,6 +72,8 @@ type Input struct {
 	// InlineCounters are drivers with slices that hold counter sets beside devices, as up to Kubernetes 1.34; nil when nobody
 	// looked.
 	InlineCounters []string
+	// Metrics are what API servers say in their /metrics.
+	Metrics Metrics
 	// Distribution of the cluster: who writes the flags of its components.
 	Distribution profile.Distribution
 	// Problems of the settings.
@@ -80,6 +84,14 @@ type Input struct {
 	Settings *settings.Settings
 	// Profiles of drivers.
 	Profiles *profile.Set
+}
+
+// Metrics are what API servers say of their gates in their /metrics. The zero value: nobody looked.
+type Metrics struct {
+	// Answers, the newest last, at most featuregate.AnswersKept.
+	Answers []featuregate.Answer
+	// Unreadable says why the last one could not be read, empty when it was.
+	Unreadable string
 }
 
 // doubt says why a fact can't be relied on, "" when it can.

@@ -78,11 +78,40 @@ func (r *rig) populate(from, to int, layout fleet.Layout) {
 					return err
 				}
 			}
-			return nil
+			if layout.CutCards == 0 {
+				return nil
+			}
+			return r.claim(ctx, n.Name, slices[0])
 		})
 	}
 	require.NoError(r.t, group.Wait())
 	r.t.Logf("%s: %d nodes with their slices made in %.1f s", r.name, to-from, time.Since(start).Seconds())
+}
+
+// claim makes a claim for each of the first devices of a node's slice, one a card of an uncut node, allocated and in use. Only
+// fleets of partitions have them, since it takes minutes.
+func (r *rig) claim(ctx context.Context, node string, slice *resourcev1.ResourceSlice) error {
+	claims := r.typed.ResourceV1().ResourceClaims(metav1.NamespaceDefault)
+	for i := range cards {
+		name := fmt.Sprintf("%s-%d", node, i)
+		c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "engine"}}}
+		c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "mig.nvidia.com"}}}
+		made, err := claims.Create(ctx, c, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		made.Status.Allocation = &resourcev1.AllocationResult{
+			Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+				{Request: "gpu", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: slice.Spec.Devices[i].Name}}},
+			NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+				{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}}}},
+		}
+		made.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: name, UID: made.UID}}
+		if _, err := claims.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // publisher changes what the driver of one node publishes, as a driver does: the next generation in the place of the last.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 )
 
-// right is one verb on one resource.
+// right is one verb on one resource, or on a path that is none, which begins with a slash.
 type right struct{ verb, group, resource string }
 
 func watched(r right) right { r.verb = "watch"; return r }
@@ -113,6 +114,13 @@ func (r *rig) granted(t *testing.T, namespace, account string) map[right]bool {
 	out := map[right]bool{}
 	add := func(rules []rbacv1.PolicyRule) {
 		for _, rule := range rules {
+			for _, path := range rule.NonResourceURLs {
+				for _, verb := range rule.Verbs {
+					require.NotEqual(t, "*", verb)
+					require.NotContains(t, path, "*")
+					out[right{verb: verb, resource: path}] = true
+				}
+			}
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
 					for _, verb := range rule.Verbs {
@@ -174,13 +182,17 @@ func (r *rig) asked(t *testing.T, namespace, account string) (allowed map[right]
 				Resource    string `json:"resource"`
 				Subresource string `json:"subresource"`
 			} `json:"objectRef"`
+			RequestURI  string            `json:"requestURI"`
 			Annotations map[string]string `json:"annotations"`
 		}
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &event))
-		if event.User.Username != user || event.ObjectRef.Resource == "" {
+		if event.User.Username != user {
 			continue
 		}
 		asked := right{event.Verb, event.ObjectRef.APIGroup, event.ObjectRef.Resource}
+		if event.ObjectRef.Resource == "" {
+			asked.resource, _, _ = strings.Cut(event.RequestURI, "?")
+		}
 		if event.ObjectRef.Subresource != "" {
 			asked.resource += "/" + event.ObjectRef.Subresource
 		}

@@ -197,3 +197,14 @@ func TestFromACluster(t *testing.T) {
 	var failure *cli.Failure
 	require.True(t, errors.As(err, &failure))
 }
+
+func TestCrossCheckThatCouldNotBeDoneIsSaid(t *testing.T) {
+	s := status(t, "Vanilla")
+	s.Status.FeatureGates.CrossCheck = &v1alpha1.GateCrossCheck{State: "Unreadable", Message: "forbidden"}
+	s.Status.FeatureGates.Conflicts = append(s.Status.FeatureGates.Conflicts, v1alpha1.GateConflict{
+		Gate: "DRAAdminAccess", Component: "kube-apiserver", Source: "metrics", Message: "/metrics of the API server says off"})
+	got, err := run(t, "", "--file", file(t, s))
+	require.NoError(t, err)
+	require.Contains(t, got, "\n  The flags are not checked against /metrics of the API server: forbidden\n")
+	require.Contains(t, got, "\n  DRAAdminAccess: /metrics of the API server says off\n")
+}

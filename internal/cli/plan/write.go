@@ -149,6 +149,9 @@ func (p *page) conflicts(gates v1alpha1.FeatureGates) {
 	if len(gates.Conflicts) == 0 {
 		p.line("  none")
 	}
+	if c := gates.CrossCheck; c != nil && c.Message != "" {
+		p.line("  The flags are not checked against /metrics of the API server: %s", c.Message)
+	}
 }
 
 func (p *page) upgrade(gates v1alpha1.FeatureGates) {

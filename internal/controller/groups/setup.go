@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/controller/backoff"
+	"github.com/gpu-dra/gpu-dra/internal/controller/observe"
 )
 
 // gather is how long events of nodes are gathered: each computation of a group looks at all nodes.
@@ -32,7 +33,7 @@ func Setup(mgr manager.Manager, r *Reconciler) error {
 	cache := mgr.GetCache()
 	for _, s := range []source.Source{
 		source.Kind(cache, &v1alpha1.GPUNodeGroup{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.GPUNodeGroup]{}),
-		source.Kind(cache, &v1alpha1.GPUNode{}, ofNodes()),
+		source.Kind(cache, &v1alpha1.GPUNode{}, ofNodes(), observe.FactsChanged),
 		source.Kind(cache, &v1alpha1.GPUStack{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(context.Context, *v1alpha1.GPUStack) []reconcile.Request { return r.all() })),
 		// There may be nothing else to begin with.

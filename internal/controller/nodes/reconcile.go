@@ -34,6 +34,8 @@ type Reconciler struct {
 	// Client reads from a cache, which may hand out shared objects, and writes.
 	Client    client.Client
 	Inventory Inventory
+	// Allocated counts by driver the devices on a node that claims hold, nil while that is not known.
+	Allocated func(node string) (map[string]int32, error)
 	// Groups that the settings list.
 	Groups Groups
 	// Namespace of the drivers' pods.
@@ -43,6 +45,8 @@ type Reconciler struct {
 	Clock        clock.PassiveClock
 	// Pass hears of every node that was brought up to date.
 	Pass *Pass
+
+	pace pace
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -78,6 +82,7 @@ func (r *Reconciler) node(ctx context.Context, name string) (*corev1.Node, *v1al
 		return nil, nil, 0, err
 	}
 	if node == nil {
+		r.pace.forget(name)
 		// The garbage collector does the same by the owner reference, later.
 		return nil, nil, 0, r.remove(ctx, have)
 	}
@@ -99,8 +104,17 @@ func (r *Reconciler) node(ctx context.Context, name string) (*corev1.Node, *v1al
 	if have != nil {
 		prev = have.Status
 	}
-	status, after := gpunode.Compute(prev, in, r.Clock.Now())
-	return node, &status, after, r.write(ctx, node, have, status)
+	now := r.Clock.Now()
+	status, after := gpunode.Compute(prev, in, now)
+	status, held := r.pace.hold(name, prev, status, now)
+	if held > 0 && (after == 0 || held < after) {
+		after = held
+	}
+	err = r.write(ctx, node, have, status)
+	if err == nil && prev.Summary.Allocated != status.Summary.Allocated {
+		r.pace.wrote(name, now)
+	}
+	return node, &status, after, err
 }
 
 // errReplaced says that a GPUNode was removed whose place another is to take.
@@ -126,7 +140,12 @@ func (r *Reconciler) input(ctx context.Context, node *corev1.Node) (gpunode.Inpu
 	if err != nil {
 		return gpunode.Input{}, fmt.Errorf("pods on node %s: %w", node.Name, err)
 	}
+	allocated, err := r.Allocated(node.Name)
+	if err != nil {
+		return gpunode.Input{}, fmt.Errorf("claims of node %s: %w", node.Name, err)
+	}
 	in := gpunode.Input{
+		Allocated:    allocated,
 		Node:         node,
 		Groups:       r.Groups.Of(node.Labels),
 		Devices:      inv.Devices,

@@ -50,6 +50,8 @@ type world struct {
 	client client.WithWatch
 	clock  *clocktesting.FakePassiveClock
 	slices inventories
+	// held devices of nodes, by driver.
+	held   map[string]map[string]int32
 	writes []string
 	// fail, when set, decides on the error of each write.
 	fail func(verb string, o client.Object) error
@@ -108,10 +110,19 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			},
 		}).Build()
 	w.Reconciler = &Reconciler{
-		Client: w.client, Inventory: w.slices, Namespace: "gpu-dra", Profiles: profiles, Clock: w.clock, Pass: NewPass(),
+		Client: w.client, Inventory: w.slices, Allocated: func(node string) (map[string]int32, error) { return w.held[node], nil }, Namespace: "gpu-dra", Profiles: profiles, Clock: w.clock, Pass: NewPass(),
 		Groups: NewGroups([]settings.NodeGroup{{Name: "gpus", NodeSelector: map[string]string{"group": "gpus"}, Drivers: []string{"example"}}}, profile.Distribution{}),
 	}
 	return w
+}
+
+// restart is a controller that starts anew, with nothing in memory.
+func (w *world) restart() {
+	r := w.Reconciler
+	w.Reconciler = &Reconciler{
+		Client: r.Client, Inventory: r.Inventory, Allocated: r.Allocated, Groups: r.Groups, Namespace: r.Namespace,
+		Distribution: r.Distribution, Profiles: r.Profiles, Clock: r.Clock, Pass: NewPass(),
+	}
 }
 
 func node(name, uid string, labels map[string]string) *corev1.Node {
@@ -178,9 +189,7 @@ func TestLossIsDebounced(t *testing.T) {
 
 	// A controller that starts anew goes on from the status, not from the time of its start.
 	w.clock.SetTime(start.Add(gpunode.LossDelay - time.Second))
-	restarted := *w.Reconciler
-	restarted.Pass = NewPass()
-	w.Reconciler = &restarted
+	w.restart()
 	writes, after := w.step("n1")
 	require.Empty(t, writes)
 	require.Equal(t, time.Second, after)

@@ -29,8 +29,11 @@ const workers = 16
 // settle lets a driver publish all slices of a pool before their node is looked at.
 const settle = 100 * time.Millisecond
 
+// settleClaims lets the scheduler give out more of a node before it is looked at; pace keeps writes apart.
+const settleClaims = time.Second
+
 // Setup adds the controller to a manager.
-func Setup(ctx context.Context, mgr manager.Manager, r *Reconciler, slices *observe.Slices) error {
+func Setup(ctx context.Context, mgr manager.Manager, r *Reconciler, slices *observe.Slices, claims *observe.Claims) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, PodNodeIndex, PodNode); err != nil {
 		return fmt.Errorf("index of pods: %w", err)
 	}
@@ -44,6 +47,7 @@ func Setup(ctx context.Context, mgr manager.Manager, r *Reconciler, slices *obse
 		source.Kind(cache, &v1alpha1.GPUNode{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.GPUNode]{}),
 		source.Kind(cache, &corev1.Pod{}, handler.TypedEnqueueRequestsFromMapFunc(r.requestOfPod)),
 		slices.Source(settle, requestOf),
+		claims.Source(settleClaims, requestOf),
 	} {
 		if err := c.Watch(s); err != nil {
 			return err

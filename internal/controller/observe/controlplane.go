@@ -2,8 +2,6 @@ package observe
 
 import (
 	"context"
-	"errors"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,14 +17,8 @@ import (
 )
 
 // ControlPlane follows the pods of the control plane. It has an informer of its own because these pods are a fact that may be
-// out of reach, in a namespace that is not ours: nothing else may wait for them.
-type ControlPlane struct {
-	informer toolscache.SharedIndexInformer
-
-	mu     sync.Mutex
-	err    error
-	failed chan struct{}
-}
+// out of reach, in a namespace that is not ours.
+type ControlPlane struct{ *reachable }
 
 // NewControlPlane returns the ControlPlane of a distribution. Add it to the manager, which starts it.
 func NewControlPlane(client corev1client.PodsGetter, where profile.ControlPlanePods) (*ControlPlane, error) {
@@ -43,42 +35,15 @@ func NewControlPlane(client corev1client.PodsGetter, where profile.ControlPlaneP
 			},
 		}, client),
 		&corev1.Pod{}, 0, toolscache.Indexers{})
-	c := &ControlPlane{informer: informer, failed: make(chan struct{})}
-	return c, errors.Join(
-		informer.SetTransform(transform(func(p *corev1.Pod) *corev1.Pod { return ControlPlanePod(p, where.VersionAnnotation) })),
-		informer.SetWatchErrorHandlerWithContext(c.fail),
-	)
-}
-
-// ErrNotRead says that something was neither read yet nor found unreadable.
-var ErrNotRead = errors.New("they were not read yet")
-
-// Start runs the informer until ctx ends.
-func (c *ControlPlane) Start(ctx context.Context) error {
-	c.informer.RunWithContext(ctx)
-	return nil
-}
-
-func (c *ControlPlane) fail(ctx context.Context, r *toolscache.Reflector, err error) {
-	c.mu.Lock()
-	if c.err == nil {
-		close(c.failed)
-	}
-	c.err = err
-	c.mu.Unlock()
-	toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	r, err := follow(informer, transform(func(p *corev1.Pod) *corev1.Pod { return ControlPlanePod(p, where.VersionAnnotation) }))
+	return &ControlPlane{r}, err
 }
 
 // Pods returns the pods, in no order, or why they could not be read. Once read they are kept: while the API server is away,
 // what was last seen stands.
 func (c *ControlPlane) Pods() ([]*corev1.Pod, error) {
-	if !c.informer.HasSynced() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.err != nil {
-			return nil, c.err
-		}
-		return nil, ErrNotRead
+	if err := c.doubt(); err != nil {
+		return nil, err
 	}
 	objects := c.informer.GetStore().List()
 	out := make([]*corev1.Pod, 0, len(objects))
@@ -95,14 +60,6 @@ func (c *ControlPlane) Source(h handler.TypedEventHandler[*corev1.Pod, reconcile
 	return &waitingSource[*corev1.Pod]{
 		name:          "pods of the control plane",
 		TypedInformer: source.TypedInformer[*corev1.Pod, reconcile.Request]{Informer: c.informer, Handler: h},
-		wait: func(ctx context.Context) error {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-c.failed:
-			case <-c.informer.HasSyncedChecker().Done():
-			}
-			return nil
-		},
+		wait:          c.wait,
 	}
 }

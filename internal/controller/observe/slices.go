@@ -11,6 +11,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -36,19 +37,34 @@ func NewSlices(client resourceclient.ResourceSliceInterface, profiles *profile.S
 	informer := toolscache.NewSharedIndexInformer(
 		// Streamed where the server can (on by default in 1.34): one slice is in memory at a time. Otherwise in pages.
 		toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
-			ListWithContextFunc:  pages(client.List, digester.Digest),
+			ListWithContextFunc:  pages(slicePages(client, digester)),
 			WatchFuncWithContext: client.Watch,
 		}, client),
 		&resourcev1.ResourceSlice{}, 0,
 		toolscache.Indexers{
-			inventory.IndexNode:          inventory.NodeIndex,
-			inventory.IndexPool:          inventory.PoolIndex,
-			inventory.IndexUnknownDriver: inventory.UnknownDriverIndex,
+			inventory.IndexNode:           inventory.NodeIndex,
+			inventory.IndexPool:           inventory.PoolIndex,
+			inventory.IndexUnknownDriver:  inventory.UnknownDriverIndex,
+			inventory.IndexInlineCounters: inventory.InlineCountersIndex,
 		})
 	if err := informer.SetTransform(digester.Transform); err != nil {
 		return nil, fmt.Errorf("slices: %w", err)
 	}
 	return &Slices{informer: informer}, nil
+}
+
+func slicePages(client resourceclient.ResourceSliceInterface, digester *inventory.Digester) func(context.Context, metav1.ListOptions) (page, error) {
+	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
+		list, err := client.List(ctx, opts)
+		if err != nil {
+			return page{}, err
+		}
+		out := page{ListMeta: list.ListMeta, items: make([]runtime.Object, len(list.Items))}
+		for i := range list.Items {
+			out.items[i] = digester.Digest(&list.Items[i])
+		}
+		return out, nil
+	}
 }
 
 // Start runs the informer until ctx ends.

@@ -136,16 +136,17 @@ func TestDigestChanged(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	digest := inventory.NewDigester(profiles(t)).Digest
+	digester := inventory.NewDigester(profiles(t))
 	var asked []metav1.ListOptions
 	answers := []*resourcev1.ResourceSliceList{
 		{ListMeta: metav1.ListMeta{ResourceVersion: "5", Continue: "more"}, Items: []resourcev1.ResourceSlice{*slice("a", "n1", "n1", 1, 3)}},
 		{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []resourcev1.ResourceSlice{*slice("b", "n2", "n2", 1, 3)}},
 	}
-	list := pages(func(_ context.Context, o metav1.ListOptions) (*resourcev1.ResourceSliceList, error) {
+	client := sliceLists{list: func(o metav1.ListOptions) (*resourcev1.ResourceSliceList, error) {
 		asked = append(asked, o)
 		return answers[len(asked)-1], nil
-	}, digest)
+	}}
+	list := pages(slicePages(client, digester))
 	out, err := list(context.Background(), metav1.ListOptions{ResourceVersion: "0", Limit: 500})
 	require.NoError(t, err)
 	require.Equal(t, []metav1.ListOptions{{Limit: pageSize}, {Limit: pageSize, Continue: "more"}}, asked)
@@ -159,7 +160,17 @@ func TestPages(t *testing.T) {
 	require.Empty(t, accessor.GetContinue(), "the reflector must take it for the whole list")
 
 	expired := apierrors.NewResourceExpired("too old")
-	_, err = pages(func(context.Context, metav1.ListOptions) (*resourcev1.ResourceSliceList, error) { return nil, expired }, digest)(
-		context.Background(), metav1.ListOptions{})
+	client.list = func(metav1.ListOptions) (*resourcev1.ResourceSliceList, error) { return nil, expired }
+	_, err = pages(slicePages(client, digester))(context.Background(), metav1.ListOptions{})
 	require.True(t, errors.Is(err, expired))
+}
+
+// sliceLists answers lists, in pages as client-go's fakes do not.
+type sliceLists struct {
+	resourceclient.ResourceSliceInterface
+	list func(metav1.ListOptions) (*resourcev1.ResourceSliceList, error)
+}
+
+func (s sliceLists) List(_ context.Context, o metav1.ListOptions) (*resourcev1.ResourceSliceList, error) {
+	return s.list(o)
 }

@@ -21,6 +21,8 @@ type Local struct {
 	ClusterWide func() (inventory.ClusterWide, error)
 	// ControlPlane returns the pods of the control plane, or why they could not be read.
 	ControlPlane func() ([]*corev1.Pod, error)
+	// Claims says why ResourceClaims could not be read, nil once they were.
+	Claims func() error
 }
 
 // input gathers what is known. Facts from the cache are there, or the controller would not run; all others may be in doubt.
@@ -52,7 +54,7 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 	if err != nil {
 		return in, fmt.Errorf("slices: %w", err)
 	}
-	in.SharedPools, in.UnknownDrivers = wide.SharedPools, wide.UnknownDrivers
+	in.SharedPools, in.UnknownDrivers, in.InlineCounters = wide.SharedPools, wide.UnknownDrivers, wide.InlineCounters
 	if in.ForeignDeviceClasses, err = r.foreignClasses(ctx); err != nil {
 		return in, fmt.Errorf("device classes: %w", err)
 	}
@@ -60,10 +62,16 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 		return in, fmt.Errorf("namespaces: %w", err)
 	}
 	r.Remote.fill(ctx, &in)
+	if r.Metrics != nil {
+		r.Metrics.fill(ctx, &in)
+	}
 	if pods, err := r.Local.ControlPlane(); err != nil {
 		in.Unreadable[stack.FactInstances] = reason(err)
 	} else {
 		in.Instances = instances(pods, r.Distribution.ControlPlanePods, in.KubernetesVersion)
+	}
+	if err := r.Local.Claims(); err != nil {
+		in.Unreadable[stack.FactClaims] = reason(err)
 	}
 	return in, nil
 }

@@ -29,6 +29,8 @@ type Reconciler struct {
 	Client client.Client
 	Local  Local
 	Remote *Remote
+	// Metrics of the API server; nil: nobody reads them.
+	Metrics *Metrics
 
 	Settings     *settings.Settings
 	SettingsHash string

@@ -48,6 +48,7 @@ type world struct {
 	wide      inventory.ClusterWide
 	pods      []*corev1.Pod
 	podsErr   error
+	claimsErr error
 	settings  string
 	patches   int
 	// lists of a kind fail with these.
@@ -94,6 +95,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		Local: Local{
 			ClusterWide:  func() (inventory.ClusterWide, error) { return w.wide, nil },
 			ControlPlane: func() ([]*corev1.Pod, error) { return w.pods, w.podsErr },
+			Claims:       func() error { return w.claimsErr },
 		},
 		Remote:   &Remote{Discovery: w.discovery, Reader: w.client, Clock: w.clock, Groups: []string{"gpus"}, Distribution: distribution, Profiles: profiles},
 		Settings: s, SettingsHash: settings.Hash(s), Unreadable: func() string { return w.settings },
@@ -172,13 +174,14 @@ func TestFactsOfTheCluster(t *testing.T) {
 		&v1alpha1.GPUNode{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: v1alpha1.GPUNodeStatus{Drivers: []v1alpha1.NodeDriver{{Name: "gpu.example.com", Accelerator: true}}}},
 		object(policy, "cluster-policy", nil),
 		object(schema.GroupVersionKind{Group: "deckhouse.io", Version: "v1", Kind: "NodeGroup"}, "gpus", map[string]any{"gpu": map[string]any{"sharing": "x"}}))
-	w.wide = inventory.ClusterWide{UnknownDrivers: []string{"x.example.com"}, SharedPools: []v1alpha1.SharedPool{{Scope: "AllNodes"}}}
+	w.wide = inventory.ClusterWide{UnknownDrivers: []string{"x.example.com"}, SharedPools: []v1alpha1.SharedPool{{Scope: "AllNodes"}}, InlineCounters: []string{"gpu.example.com"}}
 	w.pods = []*corev1.Pod{pod("kube-scheduler", "kube-scheduler-a", "r/s:v1.34.4", "kube-scheduler")}
 	s := w.step()
 	require.Equal(t, []string{"gpu.example.com"}, s.ForeignDeviceClasses)
 	require.Equal(t, []v1alpha1.UnmanagedGroup{{Name: "forgotten", Nodes: 1, Drivers: []string{"gpu.example.com"}}}, s.Unmanaged)
 	require.Equal(t, []string{"x.example.com"}, s.UnknownDrivers)
 	require.Len(t, s.SharedPools, 1)
+	require.Equal(t, &v1alpha1.SliceLayout{InlineCounters: []string{"gpu.example.com"}}, s.FeatureGates.SliceLayout)
 	require.Len(t, s.FeatureGates.Instances, 1)
 	var conflicts []string
 	for _, c := range s.Conflicts {
@@ -195,12 +198,13 @@ func TestFactsThatCannotBeRead(t *testing.T) {
 	w.lists["PolicyList"] = forbidden("policies")
 	w.lists["NodeGroupList"] = errors.New("read tcp 10.0.0.1:41234->10.0.0.2:443: reset")
 	w.podsErr = forbidden("pods")
+	w.claimsErr = forbidden("resourceclaims")
 	w.settings = "config.yaml: no YAML"
 	w.discovery.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("away") })
 	s := w.step()
 	c := condition.Find(s.Conditions, condition.ControllerSynced)
 	require.Equal(t, condition.StackFactsUnreadable, c.Reason)
-	for _, part := range []string{"policies is forbidden: no right", "pods is forbidden", "NodeGroups (the API server did not answer)"} {
+	for _, part := range []string{"policies is forbidden: no right", "pods is forbidden", "ResourceClaims (resourceclaims is forbidden: no right)", "NodeGroups (the API server did not answer)"} {
 		require.Contains(t, c.Message, part)
 	}
 	require.NotContains(t, c.Message, "41234")
@@ -210,7 +214,7 @@ func TestFactsThatCannotBeRead(t *testing.T) {
 	// What is not served is no doubt.
 	w.lists["PolicyList"] = &meta.NoKindMatchError{}
 	w.lists["NodeGroupList"] = apierrors.NewNotFound(schema.GroupResource{Resource: "nodegroups"}, "")
-	w.podsErr, w.settings = nil, ""
+	w.podsErr, w.claimsErr, w.settings = nil, nil, ""
 	w.discovery.ReactionChain = nil
 	w.clock.SetTime(start.Add(retryAfter))
 	s = w.step()

@@ -39,7 +39,7 @@ func Setup(mgr manager.Manager, r *Reconciler, slices *observe.Slices, pods *obs
 	cache := mgr.GetCache()
 	for _, s := range []source.Source{
 		source.Kind(cache, &v1alpha1.GPUStack{}, later[*v1alpha1.GPUStack]()),
-		source.Kind(cache, &v1alpha1.GPUNode{}, later[*v1alpha1.GPUNode]()),
+		source.Kind(cache, &v1alpha1.GPUNode{}, later[*v1alpha1.GPUNode](), observe.FactsChanged),
 		source.Kind(cache, &resourcev1.DeviceClass{}, later[*resourcev1.DeviceClass]()),
 		source.Kind(cache, &corev1.Namespace{}, later[*corev1.Namespace]()),
 		// Of a Node only its group matters here, which is a label.

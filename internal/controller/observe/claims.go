@@ -1,0 +1,126 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/gpu-dra/gpu-dra/internal/claimstate"
+	"github.com/gpu-dra/gpu-dra/internal/inventory"
+)
+
+// Claims follows all ResourceClaims and keeps of each only what is counted. Metrics and one column rest on it and nothing else
+// does, so nothing waits for it where it is out of reach.
+type Claims struct {
+	*reachable
+	slices *Slices
+}
+
+// NewClaims returns Claims whose devices are those of slices. Add it to the manager, which starts it.
+func NewClaims(client resourceclient.ResourceClaimsGetter, slices *Slices) (*Claims, error) {
+	claims := client.ResourceClaims(metav1.NamespaceAll)
+	informer := toolscache.NewSharedIndexInformer(
+		toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
+			ListWithContextFunc: pages(func(ctx context.Context, opts metav1.ListOptions) (page, error) {
+				list, err := claims.List(ctx, opts)
+				if err != nil {
+					return page{}, err
+				}
+				out := page{ListMeta: list.ListMeta, items: make([]runtime.Object, len(list.Items))}
+				for i := range list.Items {
+					out.items[i] = claimstate.Condense(&list.Items[i])
+				}
+				return out, nil
+			}),
+			WatchFuncWithContext: claims.Watch,
+		}, client),
+		&resourcev1.ResourceClaim{}, 0, toolscache.Indexers{claimstate.IndexNode: claimstate.NodeIndex})
+	r, err := follow(informer, claimstate.Transform)
+	return &Claims{r, slices}, err
+}
+
+// All returns the claims, in no order, or why they could not be read.
+func (c *Claims) All() ([]*claimstate.Claim, error) {
+	if err := c.doubt(); err != nil {
+		return nil, err
+	}
+	return typed(c.informer.GetStore().List()), nil
+}
+
+// Unreadable says why the claims could not be read, nil once they were.
+func (c *Claims) Unreadable() error { return c.doubt() }
+
+// Allocated counts by driver the devices on a node that claims hold, nil while the claims are not read.
+func (c *Claims) Allocated(node string) (map[string]int32, error) {
+	if c.doubt() != nil {
+		return nil, nil
+	}
+	objects, err := c.informer.GetIndexer().ByIndex(claimstate.IndexNode, node)
+	if err != nil {
+		return nil, err
+	}
+	return claimstate.OnNode(typed(objects), node, c.slices.Locate), nil
+}
+
+func typed(objects []any) []*claimstate.Claim {
+	out := make([]*claimstate.Claim, 0, len(objects))
+	for _, o := range objects {
+		if claim, ok := o.(*claimstate.Claim); ok {
+			out = append(out, claim)
+		}
+	}
+	return out
+}
+
+// Source gives a controller the requests that toRequests makes of the nodes on which a claim came to hold devices, or ceased
+// to, after a delay in which others may too. The controller starts when the claims were read, or could not be.
+func (c *Claims) Source(delay time.Duration, toRequests func(node string) []reconcile.Request) source.SyncingSource {
+	enqueue := func(q queue, claims ...*claimstate.Claim) {
+		for _, claim := range claims {
+			for _, r := range toRequests(claim.Node()) {
+				q.AddAfter(r, delay)
+			}
+		}
+	}
+	return &waitingSource[*claimstate.Claim]{
+		name: "ResourceClaims",
+		TypedInformer: source.TypedInformer[*claimstate.Claim, reconcile.Request]{
+			Informer: c.informer,
+			Handler: handler.TypedFuncs[*claimstate.Claim, reconcile.Request]{
+				CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*claimstate.Claim], q queue) {
+					enqueue(q, e.Object)
+				},
+				UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*claimstate.Claim], q queue) {
+					enqueue(q, e.ObjectOld, e.ObjectNew)
+				},
+				DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*claimstate.Claim], q queue) {
+					enqueue(q, e.Object)
+				},
+			},
+			Predicates: []predicate.TypedPredicate[*claimstate.Claim]{claimChanged},
+		},
+		wait: c.wait,
+	}
+}
+
+// claimChanged drops updates that change nothing of what is kept, such as those of a driver's status of its devices.
+var claimChanged = predicate.TypedFuncs[*claimstate.Claim]{
+	UpdateFunc: func(e event.TypedUpdateEvent[*claimstate.Claim]) bool { return !e.ObjectOld.Equal(e.ObjectNew) },
+}
+
+// Locate finds what the slices say of a device.
+func (s *Slices) Locate(pool string, id inventory.DeviceID) (inventory.Device, bool) {
+	// The index is that of this informer, so the lookup does not fail.
+	device, ok, _ := inventory.Locate(s.Indexer(), pool, id)
+	return device, ok
+}
