@@ -3,6 +3,7 @@ package claimstate
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func asSent(i int) *resourcev1.ResourceClaim {
 	c.Namespace, c.Name, c.UID = fmt.Sprint("team-", i%50), fmt.Sprintf("engine-%05d-gpu-x7k2p", i), types.UID(fmt.Sprintf("%036d", i))
 	c.ResourceVersion = fmt.Sprint(1000000 + i)
 	c.Annotations = map[string]string{"resource.kubernetes.io/pod-claim-name": "gpu"}
-	c.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: make([]byte, 600)}}}
+	c.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 600))}}
 	return c
 }
 
