@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +33,10 @@ type Collector struct {
 	Clock    clock.PassiveClock
 	Log      logr.Logger
 }
+
+// timeToRead is given to the cache, which waits for kinds that it has not read yet: one that can't be read must not hold up a
+// scrape, which has other metrics of the process to bring.
+const timeToRead = 2 * time.Second
 
 var descriptions = func() map[*tally.Metric]*prometheus.Desc {
 	out := map[*tally.Metric]*prometheus.Desc{}
@@ -67,8 +72,10 @@ func (c *Collector) input() (tally.Input, error) {
 	in := tally.Input{Locate: c.Locate, Settings: c.Settings, Profiles: c.Profiles, Now: c.Clock.Now()}
 	nodes, groups, templates := &v1alpha1.GPUNodeList{}, &v1alpha1.GPUNodeGroupList{}, &v1alpha1.GPUClaimTemplateList{}
 	stacks, classes := &v1alpha1.GPUStackList{}, &resourcev1.DeviceClassList{}
+	ctx, cancel := context.WithTimeout(context.Background(), timeToRead)
+	defer cancel()
 	for _, list := range []client.ObjectList{nodes, groups, templates, stacks, classes} {
-		if err := c.Client.List(context.Background(), list); err != nil {
+		if err := c.Client.List(ctx, list); err != nil {
 			return in, err
 		}
 	}

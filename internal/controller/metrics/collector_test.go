@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"errors"
 	"net/http/httptest"
 	"os"
@@ -104,6 +105,19 @@ func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	c = collector(t)
 	c.Client = fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build()
 	require.Empty(t, scrape(t, c), "an error spoils no other metrics of the process")
+
+	c.Client = notRead{c.Client}
+	began := time.Now()
+	require.Empty(t, scrape(t, c))
+	require.Less(t, time.Since(began), 5*timeToRead, "nor does a kind that is never read hold them up")
+}
+
+// notRead waits as the cache does for a kind that it can't read.
+type notRead struct{ client.Reader }
+
+func (notRead) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 var row = regexp.MustCompile("^\\| `(gpu_dra_[a-z_]+)` \\| ([^|]*) \\| ([^|]+) \\| (.+) \\|$")

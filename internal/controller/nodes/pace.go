@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/gpunode"
 )
 
 // paceInterval is how long a GPUNode stands before it is written again for the sake of its column ALLOCATED alone: a burst of
@@ -18,8 +19,9 @@ type pace struct {
 }
 
 // hold returns the status with the column as it stands in prev while it is too early to write it, and after how long it is not.
+// Where something else is to be written too, the column goes with it.
 func (p *pace) hold(node string, prev, next v1alpha1.GPUNodeStatus, now time.Time) (v1alpha1.GPUNodeStatus, time.Duration) {
-	if prev.Summary.Allocated == next.Summary.Allocated {
+	if prev.Summary.Allocated == next.Summary.Allocated || !gpunode.SameFacts(prev, next) {
 		return next, 0
 	}
 	p.mu.Lock()

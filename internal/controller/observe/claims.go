@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -57,8 +58,13 @@ func (c *Claims) All() ([]*claimstate.Claim, error) {
 	return typed(c.informer.GetStore().List()), nil
 }
 
-// Unreadable says why the claims could not be read, nil once they were.
-func (c *Claims) Unreadable() error { return c.doubt() }
+// Unreadable says why the claims could not be read, nil once they were and while they are being read: nobody waits for them.
+func (c *Claims) Unreadable() error {
+	if err := c.doubt(); !errors.Is(err, ErrNotRead) {
+		return err
+	}
+	return nil
+}
 
 // Allocated counts by driver the devices on a node that claims hold, nil while the claims are not read.
 func (c *Claims) Allocated(node string) (map[string]int32, error) {

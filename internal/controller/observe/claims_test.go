@@ -51,6 +51,7 @@ func claimsOf(t *testing.T, client *fake.Clientset, slices *Slices) (*Claims, wo
 	require.NoError(t, err)
 	_, err = c.All()
 	require.ErrorIs(t, err, ErrNotRead)
+	require.NoError(t, c.Unreadable(), "being read is no fault")
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(q.ShutDown)
 	source := c.Source(time.Millisecond, func(node string) []reconcile.Request {

@@ -21,7 +21,7 @@ type Local struct {
 	ClusterWide func() (inventory.ClusterWide, error)
 	// ControlPlane returns the pods of the control plane, or why they could not be read.
 	ControlPlane func() ([]*corev1.Pod, error)
-	// Claims says why ResourceClaims could not be read, nil once they were.
+	// Claims says why ResourceClaims could not be read, nil once they were and while they are being read.
 	Claims func() error
 }
 
