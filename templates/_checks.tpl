@@ -27,6 +27,7 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- end -}}
 {{- include "gpu-dra.checkGroups" $in -}}
 {{- include "gpu-dra.checkDrivers" $in -}}
+{{- include "gpu-dra.checkExporterImages" $in -}}
 {{- include "gpu-dra.checkClasses" $in -}}
 {{- range $i, $template := .settings.claimTemplates -}}
 {{- include "gpu-dra.checkProfile" (dict "in" $in "name" $template.driver "path" (printf "claimTemplates[%d].driver" $i)) -}}

@@ -21,6 +21,7 @@ func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Prob
 			out = append(out, Problem{"drivers." + name, unknownProfile(name, profiles)})
 		}
 	}
+	out = append(out, exporterProblems(s, profiles)...)
 	return append(out, classProblems(s, profiles)...)
 }
 
