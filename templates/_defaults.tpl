@@ -39,5 +39,6 @@ monitoring:
 controller:
   replicas: 1
   webhook:
+    certificates: Auto
     failurePolicy: Ignore
 {{- end -}}

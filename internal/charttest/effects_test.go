@@ -24,7 +24,6 @@ const (
 	// Not built yet: the interface is there, and nothing reads the setting.
 	laterExporter   = "later: exporter"
 	laterMonitoring = "later: monitoring"
-	laterWebhook    = "later: admission webhook"
 )
 
 // readers by the beginning of a path; the longest that fits holds.
@@ -61,11 +60,12 @@ var readers = map[string]string{
 	"memoryReservation":                              byController,
 	"kubernetesFeatureGates":                         byController,
 	"exporter":                                       laterExporter,
-	"exporter.mode":                                  byController,
+	"exporter.mode":                                  byController, // and by the chart, as TestWebhook shows.
+	"exporter.sidecar":                               byController, // as above.
 	"monitoring":                                     laterMonitoring,
 	"controller":                                     byChart,
 	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
-	"controller.webhook":                             laterWebhook,
+	"controller.webhook":                             byController, // by the chart, as TestWebhook shows.
 }
 
 func readerOf(path string) (prefix, reader string) {
