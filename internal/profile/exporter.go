@@ -103,6 +103,8 @@ type ExporterMetrics struct {
 	Default []Counter `json:"default,omitempty"`
 	// Profiling metrics, which `exporter.metrics: Profiling` adds.
 	Profiling []Counter `json:"profiling,omitempty"`
+	// Optional metrics are collected where exporter.customMetrics names them: here is what their type is.
+	Optional []Counter `json:"optional,omitempty"`
 	// Prefixes of names in exporter.customMetrics that are this exporter's; none: all are.
 	Prefixes []string `json:"prefixes,omitempty"`
 	// ProfilingPrefixes of names that are profiling metrics.
