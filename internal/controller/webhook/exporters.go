@@ -56,11 +56,18 @@ func exporterOf(d *profile.Driver, image string, interval time.Duration) *sideca
 	}
 	fill := strings.NewReplacer("{interval}", interval.String(), "{intervalMs}", fmt.Sprint(interval.Milliseconds()),
 		"{intervalSeconds}", fmt.Sprint(int64(math.Ceil(interval.Seconds()))))
-	out := &sidecar.Exporter{Image: image, Command: e.Command, Port: e.Port, Path: e.Path(), Limits: usualLimits}
+	out := &sidecar.Exporter{Image: image, Port: e.Port, Path: e.Path(), Limits: usualLimits}
+	for _, a := range e.Command {
+		out.Command = append(out.Command, fill.Replace(a))
+	}
 	for _, a := range e.Sidecar.Args {
 		out.Args = append(out.Args, fill.Replace(a))
 	}
 	for _, v := range e.Sidecar.Env {
+		// What a sidecar has differs by nothing that a condition could ask for.
+		if v.When != nil {
+			continue
+		}
 		variable := corev1.EnvVar{Name: v.Name, Value: fill.Replace(v.Value)}
 		if v.Field != "" {
 			variable = corev1.EnvVar{Name: v.Name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: v.Field}}}
