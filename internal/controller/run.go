@@ -57,6 +57,7 @@ func Run(ctx context.Context, o Options) error {
 		Options: o,
 		config:  configfile.New(o.ConfigFile, settings.ParseControllerConfig),
 		ready:   newReadiness("the configuration was not read yet"),
+		admits:  newReadiness(""),
 	}
 	metrics, err := metricsserver.NewServer(metricsserver.Options{BindAddress: o.MetricsAddress}, nil, nil)
 	if err != nil {
