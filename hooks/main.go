@@ -7,6 +7,7 @@ package main
 import (
 	"github.com/deckhouse/module-sdk/pkg/app"
 
+	_ "github.com/gpu-dra/gpu-dra/hooks/certificates"
 	_ "github.com/gpu-dra/gpu-dra/hooks/cluster"
 	_ "github.com/gpu-dra/gpu-dra/hooks/nodegroups"
 	_ "github.com/gpu-dra/gpu-dra/hooks/ready"

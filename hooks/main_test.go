@@ -53,6 +53,7 @@ func TestRegisteredHooks(t *testing.T) {
 	}
 	require.Equal(t, map[string]summary{
 		"ready/ready": {startup: 1},
+		"certificates/certificates": {beforeHelm: 5, schedule: []string{"internalTLSSchedule 42 4 * * *"}, bindings: []string{"secret v1 Secret"}},
 		"cluster/cluster": {beforeHelm: 10, queue: "/modules/gpu-dra/cluster", bindings: []string{
 			"stack gpu-dra.deckhouse.io/v1alpha1 GPUStack", "classes resource.k8s.io/v1 DeviceClass"}},
 		"nodegroups/nodegroups": {beforeHelm: 20, queue: "/modules/gpu-dra/nodegroups", schedule: []string{"poll @every 1m"}, bindings: []string{
@@ -84,7 +85,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, err, string(out))
 	list, err := exec.Command(program, "hook", "list").Output()
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(list), "Found 5 items"), string(list))
+	require.True(t, strings.HasPrefix(string(list), "Found 6 items"), string(list))
 	data, err := exec.Command(program, "hook", "config").Output()
 	require.NoError(t, err)
 	var configs struct {
@@ -97,7 +98,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &configs), string(data))
 	require.Equal(t, "v1", configs.Version)
 	require.Nil(t, configs.Readiness)
-	require.Len(t, configs.Hooks, 5)
+	require.Len(t, configs.Hooks, 6)
 	for _, h := range configs.Hooks {
 		for _, k := range h.Kubernetes {
 			require.False(t, *k.KeepFullObjectsInMemory)

@@ -40,5 +40,6 @@ monitoring:
 controller:
   replicas: 1
   webhook:
+    certificates: Auto
     failurePolicy: Ignore
 {{- end -}}

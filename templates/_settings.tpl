@@ -84,12 +84,14 @@ nobody knows is not there.
   "refusedDrivers" list
   "refusedDeviceClasses" list
   "nodeGroups" dict
+  "webhookCertificate" dict
   "verticalPodAutoscaler" ($apis.Has "autoscaling.k8s.io/v1/VerticalPodAutoscaler")
 -}}
 {{- if .ctx.underHooks -}}
 {{- range .root.Values.gpuDra.internal.nodeGroups -}}
 {{- $_ := set $facts.nodeGroups .name . -}}
 {{- end -}}
+{{- $_ := set $facts "webhookCertificate" (.root.Values.gpuDra.internal.webhookCertificate | default dict) -}}
 {{- $cluster := .root.Values.gpuDra.internal.cluster | default dict -}}
 {{- $_ := set $facts "distribution" ($cluster.distribution | default "Deckhouse") -}}
 {{- $_ := set $facts "foreignDeviceClasses" ($cluster.foreignDeviceClasses | default list) -}}

@@ -28,7 +28,16 @@ const (
 	// AnnotationSpecHash on a ResourceClaimTemplate is the hash of the meaning it was built from, so that defaults
 	// the API server adds do not look like a change.
 	AnnotationSpecHash = Group + "/spec-hash"
+	// LabelExporter on a Pod, set by a person to ExporterSidecar, asks for the exporter as a sidecar.
+	LabelExporter = Group + "/exporter"
+	// LabelClaim on a Pod with that sidecar names the claim or claim template that the pod names, for the scraper.
+	LabelClaim = Group + "/claim"
+	// AnnotationSidecar on a Pod that asks for the sidecar says what became of that.
+	AnnotationSidecar = Group + "/exporter-sidecar"
 )
+
+// ExporterSidecar is the value of LabelExporter.
+const ExporterSidecar = "sidecar"
 
 // StackName is the name of the only GPUStack.
 const StackName = "main"

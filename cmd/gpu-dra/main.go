@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/cli/kubeletconfig"
 	"github.com/gpu-dra/gpu-dra/internal/cli/plan"
 	"github.com/gpu-dra/gpu-dra/internal/cli/render"
+	"github.com/gpu-dra/gpu-dra/internal/cli/sidecar"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -29,6 +30,7 @@ var commands = []func() *cobra.Command{
 	kubeletconfig.New,
 	plan.New,
 	render.New,
+	sidecar.New,
 }
 
 func main() {

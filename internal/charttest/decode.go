@@ -22,12 +22,15 @@ import (
 var untyped = map[string]bool{
 	"autoscaling.k8s.io/v1, Kind=VerticalPodAutoscaler":  true,
 	"deckhouse.io/v1alpha1, Kind=NodeGroupConfiguration": true,
+	"cert-manager.io/v1, Kind=Issuer":                    true,
+	"cert-manager.io/v1, Kind=Certificate":               true,
 }
 
 // clusterScoped kinds that the chart makes.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "ClusterRole": true, "ClusterRoleBinding": true, "DeviceClass": true, "GPUClaimTemplate": true,
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "NodeGroupConfiguration": true,
+	"MutatingWebhookConfiguration": true,
 }
 
 var scheme = func() *runtime.Scheme {

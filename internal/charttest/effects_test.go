@@ -22,9 +22,7 @@ const (
 	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
 	byChecks = "checks of the chart"
 	// Not built yet: the interface is there, and nothing reads the setting.
-	laterSidecar    = "later: exporter in mode Sidecar"
 	laterMonitoring = "later: monitoring"
-	laterWebhook    = "later: admission webhook"
 )
 
 // readers by the beginning of a path; the longest that fits holds.
@@ -66,14 +64,14 @@ var readers = map[string]string{
 	"customDrivers[].exporter.adminClaim.otherwise":  byController, // and by the chart, as TestExporterAndItsClaim shows: it is for exporters without one.
 	"customDrivers[].exporter.path":                  laterMonitoring,
 	"customDrivers[].exporter.metricNames":           laterMonitoring,
-	"customDrivers[].exporter.sidecar":               laterSidecar,
+	"customDrivers[].exporter.sidecar":               byController,
 	"exporter":                                       byChart,
 	"exporter.mode":                                  byController, // and by the chart, as TestExporterRunsWhereItMay shows: DaemonSet is the default.
-	"exporter.sidecar":                               laterSidecar,
+	"exporter.sidecar":                               byController, // and by the chart, as TestWebhook shows.
 	"monitoring":                                     laterMonitoring,
 	"controller":                                     byChart,
 	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
-	"controller.webhook":                             laterWebhook,
+	"controller.webhook":                             byController, // by the chart, as TestWebhook shows.
 }
 
 // foreignCondition of a plugin is for exporters, or the other way round: one shape serves both, and the checks refuse it. The claim

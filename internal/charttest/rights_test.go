@@ -32,6 +32,8 @@ var writes = map[string][]string{
 	"gpu-dra.deckhouse.io/gpuclaimtemplates":        {"create", "update", "patch", "delete", "deletecollection"},
 	"gpu-dra.deckhouse.io/gpuclaimtemplates/status": {"update", "patch"},
 	"deckhouse.io/moduleconfigs":                    {"create", "update", "patch", "delete"},
+	// By name only: its own.
+	"admissionregistration.k8s.io/mutatingwebhookconfigurations": {"patch"},
 }
 
 // driverWrites are what kubelet plugins may do besides reading, in the whole cluster.
@@ -54,6 +56,8 @@ var namespaceWrites = map[string][]string{
 	"events.k8s.io/events":       {"create", "patch"},
 	// A sharing daemon is a Deployment that the plugin makes for a claim.
 	"apps/deployments": {"create", "update", "patch", "delete"},
+	// By name only: the certificate of the webhook.
+	"/secrets": {"update"},
 }
 
 // everything runs each built-in driver with all that its profile can have: every gate, compute domains, passthrough.
@@ -115,6 +119,9 @@ func rendered(t testing.TB) []Options {
 	for _, name := range distributions {
 		out = append(out, exampleOf(t, name, "v1.34.4", true), exampleOf(t, name, "v1.37.2", true))
 	}
+	for _, o := range webhooks(t) {
+		out = append(out, o)
+	}
 	return out
 }
 
@@ -157,8 +164,11 @@ func check(t *testing.T, role string, rule rbacv1.PolicyRule, allowed map[string
 					require.Contains(t, allowed[group+"/"+resource], verb, "%s: %s of %s/%s", role, verb, group, resource)
 				}
 			}
-			// Nobody here has business with the contents of Secrets.
-			require.NotEqual(t, "secrets", resource, role)
+			// Nobody here has business with Secrets but those that the chart names.
+			if resource == "secrets" || resource == "mutatingwebhookconfigurations" {
+				require.NotEmpty(t, rule.ResourceNames, role)
+				require.Subset(t, []string{"get", "update", "patch"}, rule.Verbs, role)
+			}
 		}
 	}
 }

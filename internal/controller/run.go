@@ -37,6 +37,8 @@ type Options struct {
 	LeaderElect bool
 	// MetricsAddress and ProbeAddress to listen on; "0" for neither.
 	MetricsAddress, ProbeAddress string
+	// WebhookAddress of the admission webhook; "0" for none.
+	WebhookAddress string
 	// Namespace of the Lease; empty: that of the configuration.
 	Namespace string
 	// Name of this process among those that want the lease.
@@ -55,6 +57,7 @@ func Run(ctx context.Context, o Options) error {
 		Options: o,
 		config:  configfile.New(o.ConfigFile, settings.ParseControllerConfig),
 		ready:   newReadiness("the configuration was not read yet"),
+		admits:  newReadiness(""),
 	}
 	metrics, err := metricsserver.NewServer(metricsserver.Options{BindAddress: o.MetricsAddress}, nil, nil)
 	if err != nil {
@@ -63,10 +66,13 @@ func Run(ctx context.Context, o Options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.config.Start(ctx) })
 	if o.ProbeAddress != "0" {
-		group.Go(func() error { return serveProbes(ctx, o.ProbeAddress, p.ready) })
+		group.Go(func() error { return serveProbes(ctx, o.ProbeAddress, p.ready, p.admits) })
 	}
 	if metrics != nil {
 		group.Go(func() error { return metrics.Start(ctx) })
+	}
+	if o.WebhookAddress != "" && o.WebhookAddress != "0" {
+		group.Go(func() error { return p.admit(ctx) })
 	}
 	group.Go(func() error { return p.lead(ctx) })
 	return group.Wait()
@@ -77,6 +83,8 @@ type process struct {
 	Options
 	config *configfile.Source[settings.ControllerConfig]
 	ready  *readiness
+	// admits is the readiness of the webhook.
+	admits *readiness
 }
 
 // lead waits for the first good configuration, then for the lease, and works while it has it.

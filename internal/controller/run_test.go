@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,4 +85,39 @@ func TestRunFailsOnAnAddressInUse(t *testing.T) {
 		ConfigFile: filepath.Join(t.TempDir(), "none"), MetricsAddress: "0", ProbeAddress: taken.Addr().String(), Log: logr.Discard(), REST: &rest.Config{},
 	})
 	require.ErrorContains(t, err, "probes: ")
+}
+
+// The webhook is served as soon as there is a configuration that wants it, leader or not; a process with it is ready only when it
+// can be called.
+func TestRunServesTheWebhook(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	probes, hook := freePort(t), freePort(t)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	require.NoError(t, os.WriteFile(file, []byte(goodConfig), 0o644))
+	go func() {
+		ended <- Run(ctx, Options{
+			ConfigFile: file, MetricsAddress: "0", ProbeAddress: probes, WebhookAddress: hook, LeaderElect: true, Log: logr.Discard(),
+			REST: &rest.Config{Host: "https://" + freePort(t)},
+		})
+	}()
+	ready := func() string { return get("http://" + probes + "/readyz") }
+	require.Eventually(t, func() bool { return ready() == "503 the configuration has no block sidecar, which the webhook needs\n" }, 10*time.Second, 20*time.Millisecond, ready())
+	with := goodConfig + "sidecar: {image: gpu-dra, webhook: {name: hook, service: service, secret: secret}}\n"
+	require.NoError(t, os.WriteFile(file, []byte(with), 0o644))
+	require.Eventually(t, func() bool { return strings.HasPrefix(ready(), "503 the webhook") }, 30*time.Second, 20*time.Millisecond, ready())
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", hook)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}, 10*time.Second, 20*time.Millisecond)
+	stop()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(30 * time.Second):
+		t.Fatal("did not end")
+	}
 }

@@ -22,6 +22,31 @@ type ControllerConfig struct {
 	Settings *Settings
 	// Drivers are the profiles that the chart carries, by name, without the user's own, which stand in the settings.
 	Drivers map[string]profile.Driver
+	// Sidecar is what the admission webhook needs; nil: there is no webhook.
+	Sidecar *SidecarConfig
+}
+
+// SidecarConfig is what the chart decides about the exporter as a sidecar.
+type SidecarConfig struct {
+	// Image of gpu-dra.
+	Image string `json:"image"`
+	// PullSecrets that the images need.
+	PullSecrets []string `json:"pullSecrets,omitempty"`
+	// ExporterImages by name of the driver profile.
+	ExporterImages map[string]string `json:"exporterImages,omitempty"`
+	// Webhook object, its Service and the Secret with its certificate.
+	Webhook WebhookConfig `json:"webhook"`
+}
+
+// WebhookConfig names the objects of the webhook.
+type WebhookConfig struct {
+	// Name of the MutatingWebhookConfiguration.
+	Name string `json:"name"`
+	// Service that the API server calls, and Secret with the certificate, both in the namespace of the controller.
+	Service string `json:"service"`
+	Secret  string `json:"secret"`
+	// OwnCertificate: the controller makes and renews it; otherwise somebody else fills the Secret.
+	OwnCertificate bool `json:"ownCertificate,omitempty"`
 }
 
 // controllerFile is how a ControllerConfig is written. Settings are parsed by themselves, so that they meet the schema.
@@ -31,6 +56,7 @@ type controllerFile struct {
 	Distribution profile.Distribution      `json:"distribution"`
 	Settings     json.RawMessage           `json:"settings"`
 	Drivers      map[string]profile.Driver `json:"drivers"`
+	Sidecar      *SidecarConfig            `json:"sidecar,omitempty"`
 }
 
 // ParseControllerConfig reads the controller's file. It refuses what it does not know; wrong settings are an *InvalidError.
@@ -58,6 +84,9 @@ func ParseControllerConfig(data []byte) (*ControllerConfig, error) {
 			return nil, fmt.Errorf("controller config: drivers.%s.name: found %q, expected %q", name, d.Name, name)
 		}
 	}
+	if s := file.Sidecar; s != nil && (s.Image == "" || s.Webhook.Name == "" || s.Webhook.Service == "" || s.Webhook.Secret == "") {
+		return nil, fmt.Errorf("controller config: sidecar: found %+v, expected image, webhook.name, webhook.service and webhook.secret", *s)
+	}
 	s, err := Parse(file.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("controller config: %w", err)
@@ -68,6 +97,7 @@ func ParseControllerConfig(data []byte) (*ControllerConfig, error) {
 		Distribution: file.Distribution,
 		Settings:     s,
 		Drivers:      file.Drivers,
+		Sidecar:      file.Sidecar,
 	}, nil
 }
 

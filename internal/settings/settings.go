@@ -178,6 +178,8 @@ type Controller struct {
 
 // Webhook of the controller.
 type Webhook struct {
+	// Certificates: Auto or CertManager.
+	Certificates string `json:"certificates,omitempty"`
 	// FailurePolicy: Ignore or Fail.
 	FailurePolicy string `json:"failurePolicy,omitempty"`
 }

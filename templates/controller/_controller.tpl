@@ -12,6 +12,9 @@ wanted twice, and with hundreds of node groups it is most of the work.
   "settings" $ctx.settings
   "drivers" $ctx.chartProfiles
 -}}
+{{- with include "gpu-dra.sidecarConfig" . | fromYaml -}}
+{{- $_ := set $config "sidecar" . -}}
+{{- end -}}
 {{- $_ := set $ctx "controllerConfig" (include "gpu-dra.data" $config) -}}
 {{- end -}}
 {{- $ctx.controllerConfig -}}

@@ -56,6 +56,7 @@ file that cannot be read leaves the last good one in force.`,
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "let one of several controllers work at a time, by a Lease in its own namespace")
 	f.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of /metrics, 0 for none")
 	f.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz, 0 for none")
+	f.StringVar(&o.WebhookAddress, "webhook-bind-address", "0", "address of the admission webhook, 0 for none")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; by default $KUBECONFIG, else the ServiceAccount of the pod")
 	f.IntVarP(&verbosity, "verbosity", "v", 0, "how much to log, 0 to 9")
 	return c

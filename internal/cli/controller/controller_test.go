@@ -17,6 +17,7 @@ func TestFlags(t *testing.T) {
 	c := New()
 	for flag, want := range map[string]string{
 		"config": "/etc/gpu-dra/config.yaml", "leader-elect": "true", "metrics-bind-address": ":8080", "health-probe-bind-address": ":8081",
+		"webhook-bind-address": "0",
 	} {
 		f := c.Flags().Lookup(flag)
 		require.NotNil(t, f, flag)

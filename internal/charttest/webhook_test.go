@@ -1,0 +1,141 @@
+package charttest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gpu-dra/gpu-dra/internal/settings"
+	"github.com/gpu-dra/gpu-dra/internal/values"
+)
+
+const sidecarSettings = `
+nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}}]
+exporter: {mode: Sidecar, sidecar: {namespaces: [inference, research], interval: 10s}}
+imagePullSecrets: [{name: mirror}]
+`
+
+// webhooks are renders with the webhook, by who makes its certificate.
+func webhooks(t testing.TB) map[string]Options {
+	hooked := underHooks(t, parse(t, sidecarSettings), values.Internal{WebhookCertificate: values.Certificate{CA: "authority", Cert: "certificate", Key: "key"}})
+	hooked["gpuDra"].(map[string]any)["registry"] = map[string]any{"base": "registry.deckhouse.example/modules", "dockercfg": "e30=", "scheme": "https"}
+	return map[string]Options{
+		"controller":   {Values: parse(t, sidecarSettings)},
+		"hook":         {Values: hooked, Namespace: "deckhouse"},
+		"cert-manager": {Values: parse(t, sidecarSettings+"controller: {webhook: {certificates: CertManager, failurePolicy: Fail}}")},
+	}
+}
+
+func hasWebhook(t testing.TB, o Options) bool {
+	t.Helper()
+	all := objects(t, o)
+	deployment := Find[*appsv1.Deployment](all, "controller").Spec.Template.Spec.Containers[0]
+	flagged := strings.Contains(strings.Join(deployment.Args, " "), "--webhook-bind-address=:9443")
+	made := false
+	for _, object := range all {
+		made = made || object.GetLabels()["app.kubernetes.io/component"] == "webhook"
+	}
+	require.Equal(t, made, flagged)
+	config, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](all, "controller-config").Data["config.yaml"]))
+	require.NoError(t, err)
+	require.Equal(t, made, config.Sidecar != nil)
+	return made
+}
+
+// Nothing of it is there unless somebody asks for the sidecar.
+func TestWebhook(t *testing.T) {
+	for in, want := range map[string]bool{
+		"{}":                                     false,
+		"exporter: {mode: 'Off'}":                false,
+		"exporter: {mode: Sidecar}":              false,
+		"exporter: {sidecar: {namespaces: [a]}}": false,
+		"exporter: {mode: Sidecar, sidecar: {namespaces: [a]}}":                         true,
+		"gpuDra: {internal: {}, exporter: {mode: Sidecar, sidecar: {namespaces: [a]}}}": true,
+	} {
+		require.Equal(t, want, hasWebhook(t, Options{Values: parse(t, in)}), in)
+	}
+	for name, o := range webhooks(t) {
+		all := objects(t, o)
+		var hook *admissionregistrationv1.MutatingWebhookConfiguration
+		for _, object := range all {
+			if h, ok := object.(*admissionregistrationv1.MutatingWebhookConfiguration); ok {
+				hook = h
+			}
+		}
+		config, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](all, "controller-config").Data["config.yaml"]))
+		require.NoError(t, err)
+		s := config.Sidecar
+		require.Equal(t, hook.Name, s.Webhook.Name, name)
+		require.Equal(t, name == "controller", s.Webhook.OwnCertificate, name)
+		require.Equal(t, Find[*appsv1.Deployment](all, "controller").Spec.Template.Spec.Containers[0].Image, s.Image, name)
+		w := hook.Webhooks[0]
+		require.Len(t, hook.Webhooks, 1)
+		require.Equal(t, []string{"inference", "research"}, w.NamespaceSelector.MatchExpressions[0].Values)
+		require.Equal(t, map[string]string{"gpu-dra.deckhouse.io/exporter": "sidecar"}, w.ObjectSelector.MatchLabels)
+		require.Equal(t, name == "cert-manager", *w.FailurePolicy == admissionregistrationv1.Fail, name)
+		require.Equal(t, admissionregistrationv1.SideEffectClassNone, *w.SideEffects)
+		require.Equal(t, name == "hook", string(w.ClientConfig.CABundle) == "authority", "%s: the chart makes no certificate", name)
+
+		service := Find[*corev1.Service](all, w.ClientConfig.Service.Name)
+		require.Equal(t, s.Webhook.Service, service.Name)
+		require.Equal(t, w.ClientConfig.Service.Namespace, service.Namespace)
+		deployment := Find[*appsv1.Deployment](all, "controller").Spec.Template
+		require.Equal(t, service.Spec.Selector, deployment.Labels)
+
+		secret := Find[*corev1.Secret](all, s.Webhook.Secret)
+		switch name {
+		case "controller":
+			require.Empty(t, secret.Data)
+		case "hook":
+			require.Equal(t, corev1.SecretTypeTLS, secret.Type)
+			require.Equal(t, "key", string(secret.Data["tls.key"]))
+			require.Equal(t, []string{"gpu-dra-module-registry", "mirror"}, s.PullSecrets)
+		case "cert-manager":
+			require.Nil(t, secret, "cert-manager makes it")
+		}
+		for _, r := range Find[*rbacv1.Role](all, "webhook").Rules {
+			require.Equal(t, []string{s.Webhook.Secret}, r.ResourceNames)
+		}
+	}
+}
+
+// The webhook's objects and the controller's Deployment, as they stand in golden files.
+func TestGoldenWebhook(t *testing.T) {
+	chart, err := Load()
+	require.NoError(t, err)
+	for name, o := range webhooks(t) {
+		o.KubeVersion = "v1.34.4"
+		documents, _, err := Render(chart, o)
+		require.NoError(t, err)
+		var got []string
+		for _, d := range documents {
+			decoded, err := Decode([]string{d})
+			require.NoError(t, err)
+			if of(decoded[0], "webhook") || strings.Contains(d, "kind: Deployment") {
+				got = append(got, checksum.ReplaceAllString(d, "checksum/config: CHECKSUM"))
+			}
+		}
+		path := filepath.Join("testdata", "webhook", name+".yaml")
+		text := strings.Join(got, "---\n")
+		if *update {
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			continue
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err, "run `make golden-update`")
+		require.Equal(t, string(want), text, "run `make golden-update` if this is meant")
+	}
+}
+
+func of(o client.Object, component string) bool {
+	return o.GetLabels()["app.kubernetes.io/component"] == component
+}

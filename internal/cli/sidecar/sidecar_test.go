@@ -1,0 +1,349 @@
+package sidecar
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The test program is the sidecar and the exporter too: both are processes of their own here, as in a pod.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "sidecar":
+			c := New()
+			c.SetArgs(os.Args[2:])
+			if err := c.ExecuteContext(context.Background()); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "exporter":
+			exporterMain(os.Args[2], os.Args[3:])
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// exporterMain is an exporter of a kind.
+func exporterMain(kind string, args []string) {
+	fmt.Println("exporter started as", os.Getpid())
+	if kind == "crash" {
+		os.Exit(7)
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
+	if kind == "parent" {
+		// A child that outlives its parent comes to the sidecar.
+		child := exec.Command("sleep", "1000")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println("grandchild", child.Process.Pid)
+		os.Exit(3)
+	}
+	go func() {
+		_ = http.ListenAndServe(args[0], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "listen %s env %s\n", args[0], os.Getenv("EXPORTER_LISTEN"))
+		}))
+	}()
+	for s := range signals {
+		fmt.Println("exporter got", s)
+		if s == syscall.SIGTERM && kind != "stubborn" {
+			fmt.Println("exporter ends")
+			os.Exit(0)
+		}
+	}
+}
+
+// running is a sidecar that runs.
+type running struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	port  int
+	mu    sync.Mutex
+	said  bytes.Buffer
+	ended chan error
+}
+
+func (r *running) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said.Write(b)
+}
+
+func (r *running) log() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said.String()
+}
+
+func startSidecar(t *testing.T, kind string, flags ...string) *running {
+	t.Helper()
+	address, err := freeAddress()
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	r := &running{t: t, ended: make(chan error, 1)}
+	r.port, err = strconv.Atoi(port)
+	require.NoError(t, err)
+	args := append([]string{"sidecar", "run", "--listen=" + address}, flags...)
+	r.cmd = exec.Command(os.Args[0], append(args, "--", os.Args[0], "exporter", kind, "{listen}")...)
+	r.cmd.Env = append(os.Environ(), "EXPORTER_LISTEN=:{port}")
+	r.cmd.Stdout, r.cmd.Stderr = r, r
+	// The exporter has the pipe too: it is no reason to wait once the sidecar itself has ended.
+	r.cmd.WaitDelay = time.Second
+	require.NoError(t, r.cmd.Start())
+	go func() { r.ended <- r.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill()
+		if t.Failed() {
+			t.Log(r.log())
+		}
+	})
+	return r
+}
+
+func (r *running) scrape() (string, error) {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", r.port))
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != 200 {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return string(body), err
+}
+
+func (r *running) up() {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { _, err := r.scrape(); return err == nil }, 10*time.Second, 10*time.Millisecond)
+}
+
+func (r *running) says(words string) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { return strings.Contains(r.log(), words) }, 10*time.Second, 5*time.Millisecond, words)
+}
+
+func (r *running) signal(s os.Signal) {
+	r.t.Helper()
+	require.NoError(r.t, r.cmd.Process.Signal(s))
+}
+
+// exits waits for the end with code 0 and returns how long that took.
+func (r *running) exits(limit time.Duration) time.Duration {
+	r.t.Helper()
+	began := time.Now()
+	select {
+	case err := <-r.ended:
+		require.NoError(r.t, err, r.log())
+	case <-time.After(limit):
+		r.t.Fatalf("runs still after %s", limit)
+	}
+	return time.Since(began)
+}
+
+func (r *running) alive() {
+	r.t.Helper()
+	select {
+	case err := <-r.ended:
+		r.t.Fatalf("ended: %v", err)
+	default:
+	}
+}
+
+// The main case: after SIGTERM it answers until one more sample was taken, then the exporter ends, then it does.
+func TestLastSample(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "good", "--interval=5s")
+	r.up()
+	body, err := r.scrape()
+	require.NoError(t, err)
+	var inner, env string
+	_, err = fmt.Sscanf(body, "listen %s env %s", &inner, &env)
+	require.NoError(t, err, body)
+	_, port, _ := net.SplitHostPort(inner)
+	require.Equal(t, ":"+port, env, "tokens are filled in in the environment too")
+	require.NotEqual(t, strconv.Itoa(r.port), port)
+
+	r.signal(syscall.SIGHUP)
+	r.says("exporter got hangup")
+	r.signal(syscall.SIGTERM)
+	r.says("waiting up to 10s for the last sample")
+	time.Sleep(300 * time.Millisecond)
+	r.alive()
+	require.NotContains(t, r.log(), "exporter got terminated", "the exporter is told after the last sample")
+	body, err = r.scrape()
+	require.NoError(t, err)
+	require.Contains(t, body, "listen 127.0.0.1:", "a whole sample, taken after the end began")
+	require.Less(t, r.exits(5*time.Second), 3*time.Second)
+	require.Contains(t, r.log(), "the last sample was taken after ")
+	require.Contains(t, r.log(), "exporter ends")
+}
+
+// Nobody scrapes: two intervals, no longer.
+func TestNobodyScrapes(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "good", "--interval=500ms")
+	r.up()
+	time.Sleep(1600 * time.Millisecond)
+	r.signal(syscall.SIGTERM)
+	took := r.exits(5 * time.Second)
+	require.GreaterOrEqual(t, took, 900*time.Millisecond)
+	require.Less(t, took, 3*time.Second)
+	require.Contains(t, r.log(), "nobody took the last sample in time: 1 awaited")
+}
+
+// The hook says when the grace period began; the engine used most of it up.
+func TestGracePeriodRunsFromTheHook(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "stubborn", "--interval=1m", "--grace=4s")
+	r.up()
+	hook := New()
+	hook.SetArgs([]string{"ending", "--port=" + strconv.Itoa(r.port)})
+	require.NoError(t, hook.Execute())
+	began := time.Now()
+	time.Sleep(1500 * time.Millisecond)
+	r.signal(syscall.SIGTERM)
+	r.exits(10 * time.Second)
+	took := time.Since(began)
+	require.GreaterOrEqual(t, took, 2400*time.Millisecond)
+	require.Less(t, took, 4*time.Second, "it ends within the grace period, though the exporter does not end by itself")
+	require.Contains(t, r.log(), "did not end in 1s and is killed")
+}
+
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "good", "--interval=1m", "--grace=1h")
+	r.up()
+	r.signal(syscall.SIGTERM)
+	r.says("waiting up to")
+	r.signal(syscall.SIGTERM)
+	require.Less(t, r.exits(5*time.Second), 2*time.Second)
+	require.Contains(t, r.log(), "exporter ends")
+}
+
+// An exporter that crashes for ever: the sidecar stays, says so to who scrapes, and ends at once when told to.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "crash", "--interval=1m")
+	r.says("the exporter does not run: exit code 7; starting it again in 2s")
+	r.alive()
+	_, err := r.scrape()
+	require.ErrorContains(t, err, "503 Service Unavailable: the exporter does not run: exit code 7")
+	r.signal(syscall.SIGTERM)
+	require.Less(t, r.exits(5*time.Second), 2*time.Second)
+	require.Contains(t, r.log(), "ending without a last sample: the exporter does not run: exit code 7")
+}
+
+func TestCommandThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	address, err := freeAddress()
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0], "sidecar", "run", "--listen="+address, "--", "/nobody/is/here")
+	r := &running{t: t, cmd: cmd, ended: make(chan error, 1)}
+	cmd.Stdout, cmd.Stderr = r, r
+	require.NoError(t, cmd.Start())
+	go func() { r.ended <- cmd.Wait() }()
+	r.says("the exporter does not run: start /nobody/is/here: no such file or directory; starting it again in 1s")
+	r.signal(syscall.SIGTERM)
+	r.exits(5 * time.Second)
+}
+
+// What an exporter leaves behind neither lives on nor stays as a zombie.
+func TestChildrenOfTheExporter(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "parent")
+	r.says("exit code 3; starting it again")
+	var pid int
+	for _, line := range strings.Split(r.log(), "\n") {
+		if rest, ok := strings.CutPrefix(line, "grandchild "); ok {
+			var err error
+			pid, err = strconv.Atoi(rest)
+			require.NoError(t, err)
+		}
+	}
+	require.NotZero(t, pid)
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, 5*time.Second, 10*time.Millisecond)
+	r.signal(syscall.SIGTERM)
+	r.exits(5 * time.Second)
+}
+
+// A port that is taken is no reason to end: the engine would not start.
+func TestPortIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0], "sidecar", "run", "--listen="+l.Addr().String(), "--", os.Args[0], "exporter", "good", "{listen}")
+	r := &running{t: t, cmd: cmd, port: l.Addr().(*net.TCPAddr).Port, ended: make(chan error, 1)}
+	cmd.Stdout, cmd.Stderr = r, r
+	cmd.WaitDelay = time.Second
+	require.NoError(t, cmd.Start())
+	go func() { r.ended <- cmd.Wait() }()
+	r.says("metrics cannot be served: ")
+	r.alive()
+	require.NoError(t, l.Close())
+	r.up()
+	r.signal(syscall.SIGTERM)
+	r.says("waiting up to")
+	r.signal(syscall.SIGTERM)
+	r.exits(5 * time.Second)
+}
+
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	to := filepath.Join(t.TempDir(), "gpu-dra")
+	for range 2 {
+		out, err := exec.Command(os.Args[0], "sidecar", "install", "--to="+to).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	out, err := exec.Command(to, "exporter", "crash").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "exporter started", "the copy runs")
+	files, err := os.ReadDir(filepath.Dir(to))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	out, err = exec.Command(os.Args[0], "sidecar", "install", "--to=/nobody/is/here").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "install to /nobody/is/here: ")
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`--listen: found "", expected [address]:port`:   {"run", "--", "/x"},
+		`--listen: found "9400", expected`:              {"run", "--listen=9400", "--", "/x"},
+		`--path: found "metrics", expected a path`:      {"run", "--listen=:1", "--path=metrics", "--", "/x"},
+		`--path: found "/{x}", expected a path`:         {"run", "--listen=:1", "--path=/{x}", "--", "/x"},
+		`--interval: found 0s, expected`:                {"run", "--listen=:1", "--interval=0s", "--", "/x"},
+		`--grace: found -1s, expected`:                  {"run", "--listen=:1", "--grace=-1s", "--", "/x"},
+		`COMMAND: found "x", expected an absolute path`: {"run", "--listen=:1", "--", "x"},
+		`requires at least 1 arg`:                       {"run", "--listen=:1"},
+		`--to: found "x", expected an absolute path`:    {"install", "--to=x"},
+		`--port: found 0, expected the port`:            {"ending"},
+		`the sidecar does not answer: `:                 {"ending", "--port=1"},
+	} {
+		c := New()
+		c.SetArgs(args)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		require.ErrorContains(t, c.Execute(), want)
+	}
+}

@@ -1,0 +1,83 @@
+package lastsample
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+
+func open(g *Gate) bool {
+	select {
+	case <-g.Open():
+		return true
+	default:
+		return false
+	}
+}
+
+// Everyone who scraped lately is waited for, once each; a scrape that began before the end does not count.
+func TestEveryScraperGetsItsLastSample(t *testing.T) {
+	g := NewGate(Timing{Interval: 5 * time.Second, Grace: 30 * time.Second})
+	g.Scraped("gone", at(0), at(0.1))
+	g.Scraped("a", at(58), at(58.1))
+	g.Scraped("b", at(59), at(59.1))
+	g.Tell(at(60))
+	require.Equal(t, 2, g.Awaited())
+	g.Scraped("b", at(59.9), at(60.1))
+	require.Equal(t, 2, g.Awaited(), "it was asked for before the end")
+	g.Scraped("a", at(63), at(63.1))
+	g.Scraped("a", at(63.5), at(63.6))
+	require.False(t, open(g))
+	g.Scraped("b", at(64), at(64.1))
+	require.True(t, open(g))
+	require.Zero(t, g.Awaited())
+	g.Scraped("b", at(65), at(65.1))
+}
+
+func TestAnyoneIsWaitedForWhereNobodyScrapedYet(t *testing.T) {
+	g := NewGate(Timing{Interval: 5 * time.Second, Grace: 30 * time.Second})
+	g.Tell(at(1))
+	require.Equal(t, 1, g.Awaited())
+	require.False(t, open(g))
+	g.Scraped("first", at(2), at(2.1))
+	require.True(t, open(g))
+}
+
+func TestUntilWhen(t *testing.T) {
+	for name, c := range map[string]struct {
+		interval, grace, announced, told, want float64
+	}{
+		"two intervals":                         {5, 30, 0, 10, 20},
+		"what the engine left":                  {5, 30, 0, 25, 28.5},
+		"it left next to nothing":               {5, 30, 0, 29.9, 30.4},
+		"it took longer than it may":            {5, 30, 0, 31, 31.5},
+		"a job ended, nobody said it would":     {5, 30, -1, 100, 110},
+		"a short grace period":                  {30, 5, 0, 0, 3.5},
+		"no grace period":                       {30, 0, 0, 0, 0.5},
+		"a long one does not hold the device":   {5, 3600, 0, 100, 110},
+		"said twice, the first time is the one": {60, 30, 2, 10, 30.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGate(Timing{Interval: time.Duration(c.interval * 1e9), Grace: time.Duration(c.grace * 1e9)})
+			if c.announced >= 0 {
+				g.Announce(at(c.announced))
+				g.Announce(at(c.announced + 5))
+			}
+			require.Equal(t, at(c.want), g.Tell(at(c.told)))
+		})
+	}
+}
+
+func TestStrangersDoNotFillTheMemory(t *testing.T) {
+	g := NewGate(Timing{Interval: time.Second, Grace: time.Second})
+	for i := range 10_000 {
+		g.Scraped(fmt.Sprint(i), at(float64(i)/1000), at(float64(i)/1000))
+	}
+	require.LessOrEqual(t, len(g.seen), 101)
+}

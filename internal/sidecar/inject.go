@@ -1,0 +1,120 @@
+package sidecar
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+)
+
+const (
+	// binaryDir is where the binary is in the sidecar; binary is its path.
+	binaryDir = "/gpu-dra-bin"
+	binary    = binaryDir + "/gpu-dra"
+	// tokenDir is where the token of the pod's ServiceAccount would be. What is mounted there by the pod itself, the API
+	// server leaves alone; and it looks again after we changed the pod, so leaving the mount out would not do.
+	tokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// user that everything runs as: the exporters need no other, and level `restricted` asks for one that is not root.
+	user = 64535
+)
+
+// ours is memory for our process beside the exporter: it uses under 10 MiB of its own and maps the rest of the program.
+var ours = resource.MustParse("48Mi")
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// inject returns the pod with the sidecar.
+func (c Config) inject(in Input, driver string) *corev1.Pod {
+	pod := in.Pod.DeepCopy()
+	e := c.Drivers[driver].Exporter
+	claims := c.claimsOf(in, driver)
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	// Before the pod's own init containers: sidecars end in reverse order, so the exporter outlives every other sidecar that
+	// may use the devices, and init containers that use them are seen too.
+	pod.Spec.InitContainers = slices.Concat([]corev1.Container{c.installer(in.Pod), c.container(in.Pod, e, claims)}, pod.Spec.InitContainers)
+	for _, secret := range c.PullSecrets {
+		if !refers(pod, secret) {
+			pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
+		}
+	}
+	if pod.Labels[v1alpha1.LabelClaim] == "" {
+		names := make([]string, len(claims))
+		for i, name := range claims {
+			names[i] = in.Claims[name].Name
+		}
+		pod.Labels[v1alpha1.LabelClaim] = labelValue(names)
+	}
+	return pod
+}
+
+// claimsOf are the pod's names of its claims for devices of a driver.
+func (c Config) claimsOf(in Input, driver string) []string {
+	var out []string
+	for _, named := range in.Pod.Spec.ResourceClaims {
+		if drivers, _ := c.driversOf(in.Claims[named.Name]); slices.Contains(drivers, driver) {
+			out = append(out, named.Name)
+		}
+	}
+	return out
+}
+
+// installer copies our binary out of our image: the exporter's image has neither it nor, often, a shell.
+func (c Config) installer(pod *corev1.Pod) corev1.Container {
+	out := c.base(Installer, c.Image)
+	out.Args = []string{"sidecar", "install", "--to=" + binary}
+	out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{Name: Volume, SubPath: "bin", MountPath: binaryDir})
+	out.Resources = resources(pod, corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
+	})
+	return out
+}
+
+// container is the sidecar. It has no probe: a startup probe would hold the engine while the exporter does not start, a
+// readiness probe would take the pod out of its Services, a liveness probe would do what the entry does by itself.
+func (c Config) container(pod *corev1.Pod, e *Exporter, claims []string) corev1.Container {
+	out := c.base(Container, e.Image)
+	out.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	out.Command = []string{binary}
+	out.Args = slices.Concat([]string{
+		"sidecar", "run", fmt.Sprintf("--listen=:%d", e.Port), "--path=" + e.Path, "--interval=" + c.Interval.String(), "--grace=" + graceOf(pod).String(), "--",
+	}, e.Command, e.Args)
+	out.Env = slices.Clone(e.Env)
+	out.Ports = []corev1.ContainerPort{{Name: PortName, ContainerPort: e.Port, Protocol: corev1.ProtocolTCP}}
+	// The kubelet runs it when the pod begins to end, long before this container's turn: from then on the grace period runs.
+	out.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
+		Command: []string{binary, "sidecar", "ending", fmt.Sprintf("--port=%d", e.Port)},
+	}}}
+	out.VolumeMounts = append(out.VolumeMounts,
+		corev1.VolumeMount{Name: Volume, SubPath: "bin", MountPath: binaryDir, ReadOnly: true},
+		corev1.VolumeMount{Name: Volume, SubPath: "tmp", MountPath: "/tmp"})
+	limits := e.Limits.DeepCopy()
+	if memory, ok := limits[corev1.ResourceMemory]; ok {
+		memory.Add(ours)
+		limits[corev1.ResourceMemory] = memory
+	}
+	out.Resources = resources(pod, limits)
+	for _, name := range claims {
+		out.Resources.Claims = append(out.Resources.Claims, corev1.ResourceClaim{Name: name})
+	}
+	return out
+}
+
+// base is a container that fits the Pod Security level restricted, whatever the pod says of all its containers.
+func (c Config) base(name, image string) corev1.Container {
+	return corev1.Container{
+		Name: name, Image: image, ImagePullPolicy: corev1.PullIfNotPresent,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		VolumeMounts:             []corev1.VolumeMount{{Name: Volume, SubPath: "no-token", MountPath: tokenDir, ReadOnly: true}},
+		SecurityContext: &corev1.SecurityContext{
+			RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](user), RunAsGroup: ptr.To[int64](user),
+			AllowPrivilegeEscalation: ptr.To(false), Privileged: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true),
+			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+}

@@ -1,0 +1,114 @@
+// Package sidecar decides which pods carry the exporter as a native sidecar, and what that looks like.
+//
+// A person asks for it by a label on the pod. The sidecar must never harm what the pod is for: it has no probe that could hold
+// the engine back or take it out of a Service, no right on the node or in the cluster, and leaves the pod's QoS class as it
+// was. A pod that cannot have it on these terms goes without, and is told why.
+package sidecar
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+)
+
+// Names within a pod.
+const (
+	// Container is the init container that is the sidecar.
+	Container = "gpu-dra-exporter"
+	// Installer is the init container before it, which brings our binary into the pod.
+	Installer = "gpu-dra-exporter-install"
+	// Volume holds the binary, the exporter's temporary files, and nothing where a token would be.
+	Volume = "gpu-dra-exporter"
+	// PortName of the metrics port, for the PodMonitor.
+	PortName = "gpu-metrics"
+)
+
+// Config is what the settings and profiles say.
+type Config struct {
+	// Namespaces in which pods may carry the sidecar.
+	Namespaces []string
+	// Image of gpu-dra, for the installer.
+	Image string
+	// PullSecrets that the images need; empty: none.
+	PullSecrets []string
+	// Interval of scraping. The sidecar waits for the last sample two of them.
+	Interval time.Duration
+	// Drivers by name of the profile.
+	Drivers map[string]Driver
+	// Classes are names of profiles by the name of the DeviceClass.
+	Classes map[string]string
+}
+
+// Driver is what is known of one driver.
+type Driver struct {
+	// DriverNames are the names in `status.allocation` of a claim.
+	DriverNames []string
+	// Exporter; nil: none that works as a sidecar.
+	Exporter *Exporter
+}
+
+// Exporter is how a driver's exporter runs as a sidecar.
+type Exporter struct {
+	// Image with registry and tag or digest.
+	Image string
+	// Command and Args; the command is needed, because the image's own entry point gives way to ours. Tokens in Args and in
+	// values of Env are filled in when the exporter starts: {listen} is the address and port to listen on, {port} the port.
+	Command, Args []string
+	Env           []corev1.EnvVar
+	// Port of the metrics as the scraper sees it, and their path.
+	Port int32
+	Path string
+	// Limits of cpu and memory, which are the requests too.
+	Limits corev1.ResourceList
+}
+
+// Claim is what is known of one claim of a pod.
+type Claim struct {
+	// Name of the ResourceClaim or ResourceClaimTemplate.
+	Name string
+	// Classes are the DeviceClasses of its requests.
+	Classes []string
+	// Drivers that devices were allocated from already.
+	Drivers []string
+	// Problem says why the claim could not be read; empty: it was.
+	Problem string
+}
+
+// Input of a decision.
+type Input struct {
+	// Namespace of the request: the pod's own may be empty.
+	Namespace string
+	// Pod is not changed.
+	Pod *corev1.Pod
+	// Claims by the pod's own names for them.
+	Claims map[string]Claim
+	// Secrets of Config.PullSecrets that the namespace has.
+	Secrets []string
+}
+
+// Verdict on a pod.
+type Verdict struct {
+	// Pod as it shall be; nil: as it is.
+	Pod *corev1.Pod
+	// Driver whose exporter was put in; empty: none was.
+	Driver string
+	// Refusal says why a pod that asks goes without; nil: it does not.
+	Refusal *Refusal
+	// Warnings for whoever made the pod.
+	Warnings []string
+}
+
+// Asks tells whether a pod asks for the sidecar and does not have it yet.
+func Asks(pod *corev1.Pod) bool {
+	return pod.Labels[v1alpha1.LabelExporter] == v1alpha1.ExporterSidecar && !has(pod)
+}
+
+// has tells whether we put the sidecar in before: admission may call twice, and people copy pods.
+func has(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == Container && len(c.Command) > 0 && c.Command[0] == binary
+	})
+}
