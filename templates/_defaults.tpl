@@ -33,6 +33,7 @@ exporter:
   customMetrics: []
   interval: 30s
 monitoring:
+  labels: {}
   podMonitor: Auto
   rules: Auto
   dashboards: Auto
