@@ -21,6 +21,7 @@ const (
 	helmVersion = "v3.22.0"
 	// exampleVersion is what the profile profiles/drivers/example.yaml runs.
 	exampleVersion  = "v0.2.1"
+	promtoolVersion = "v0.316.0"
 	operatorModule  = "github.com/flant/addon-operator"
 	oldestSupported = 34
 	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
@@ -31,7 +32,10 @@ const (
 // Names of all programs in the order in which building them wastes least: each group
 // shares its module, and the largest comes first.
 var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl",
-	"etcd", "helm", "kwok", "addon-operator", ExampleDriver}
+	"etcd", "helm", "kwok", "addon-operator", ExampleDriver, Promtool}
+
+// Promtool checks and tests rules of Prometheus; no cluster runs it.
+const Promtool = "promtool"
 
 // ExampleDriver is the DRA driver that needs no hardware.
 const ExampleDriver = "dra-example-kubeletplugin"
@@ -67,6 +71,8 @@ func For(component, kubernetes, operatorDir string) (Recipe, error) {
 		return helmRecipe(), nil
 	case ExampleDriver:
 		return exampleDriverRecipe(), nil
+	case Promtool:
+		return promtoolRecipe(), nil
 	case "addon-operator":
 		return operatorRecipe(operatorDir)
 	}
@@ -114,6 +120,14 @@ func exampleDriverRecipe() Recipe {
 	const module = "sigs.k8s.io/dra-example-driver"
 	return Recipe{Component: ExampleDriver, Version: exampleVersion, Package: module + "/cmd/" + ExampleDriver,
 		Module: Module{Name: "dra-example-driver", Requires: []wrapper.Requirement{{Module: module, Version: exampleVersion}}}}
+}
+
+// promtoolRecipe leaves the clients of all clouds out, which are most of what it would compile.
+func promtoolRecipe() Recipe {
+	const module = "github.com/prometheus/prometheus"
+	return Recipe{Component: Promtool, Version: promtoolVersion, Package: module + "/cmd/promtool",
+		Tags:   []string{"remove_all_sd", "enable_kubernetes_sd"},
+		Module: Module{Name: "prometheus", Requires: []wrapper.Requirement{{Module: module, Version: promtoolVersion}}}}
 }
 
 func operatorRecipe(dir string) (Recipe, error) {
