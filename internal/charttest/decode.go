@@ -22,12 +22,17 @@ import (
 var untyped = map[string]bool{
 	"autoscaling.k8s.io/v1, Kind=VerticalPodAutoscaler":  true,
 	"deckhouse.io/v1alpha1, Kind=NodeGroupConfiguration": true,
+	// monitoring_test.go looks at these.
+	"monitoring.coreos.com/v1, Kind=PodMonitor":        true,
+	"monitoring.coreos.com/v1, Kind=PrometheusRule":    true,
+	"deckhouse.io/v1, Kind=GrafanaDashboardDefinition": true,
 }
 
 // clusterScoped kinds that the chart makes.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "ClusterRole": true, "ClusterRoleBinding": true, "DeviceClass": true, "GPUClaimTemplate": true,
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "NodeGroupConfiguration": true,
+	"GrafanaDashboardDefinition": true,
 }
 
 var scheme = func() *runtime.Scheme {

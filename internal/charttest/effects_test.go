@@ -22,9 +22,8 @@ const (
 	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
 	byChecks = "checks of the chart"
 	// Not built yet: the interface is there, and nothing reads the setting.
-	laterExporter   = "later: exporter"
-	laterMonitoring = "later: monitoring"
-	laterWebhook    = "later: admission webhook"
+	laterExporter = "later: exporter"
+	laterWebhook  = "later: admission webhook"
 )
 
 // readers by the beginning of a path; the longest that fits holds.
@@ -62,7 +61,7 @@ var readers = map[string]string{
 	"kubernetesFeatureGates":                         byController,
 	"exporter":                                       laterExporter,
 	"exporter.mode":                                  byController,
-	"monitoring":                                     laterMonitoring,
+	"monitoring":                                     byChart,
 	"controller":                                     byChart,
 	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
 	"controller.webhook":                             laterWebhook,
