@@ -55,6 +55,8 @@ type Driver struct {
 	Gates []Gate `json:"gates,omitempty"`
 	// Plugin is the driver's kubelet plugin; nil: it is installed by other means, and the chart only makes classes.
 	Plugin *Plugin `json:"plugin,omitempty"`
+	// Exporter of the devices' metrics; nil: none is known.
+	Exporter *Exporter `json:"exporter,omitempty"`
 }
 
 // Memory says where the memory of a device stands. At most one of Capacity and Attribute is set; neither: not published.

@@ -46,7 +46,7 @@ type Wait struct {
 	AnyOf []string `json:"anyOf"`
 }
 
-// When restricts a part of a plugin. Every field that is set has to hold.
+// When restricts a part of a plugin or an exporter. Every field that is set has to hold.
 type When struct {
 	// Gate of the driver that has to be on.
 	Gate string `json:"gate,omitempty"`
@@ -56,6 +56,10 @@ type When struct {
 	Since string `json:"since,omitempty"`
 	// KubernetesSince is the first minor version of Kubernetes (`1.36`).
 	KubernetesSince string `json:"kubernetesSince,omitempty"`
+	// Profiling: the settings ask the exporter for profiling metrics. In an exporter only.
+	Profiling bool `json:"profiling,omitempty"`
+	// AdminClaim: the exporter has its claim with admin access. In an exporter only.
+	AdminClaim bool `json:"adminClaim,omitempty"`
 }
 
 // Container of a kubelet plugin.

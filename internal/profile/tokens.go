@@ -15,6 +15,18 @@ var pathTokens = append([]string{"{driverRootName}"}, rootTokens...)
 // allTokens are what the chart fills in.
 var allTokens = append([]string{"{featureGates}", "{logLevel}", "{image}", "{pullSecrets}", "{namespace}"}, pathTokens...)
 
+// runTokens differ between the DaemonSet of an exporter and a sidecar, or follow from the settings of exporters.
+var runTokens = []string{"{listen}", "{port}", "{interval}", "{intervalMs}", "{intervalSeconds}"}
+
+// exporterTokens are those of an exporter's env and args.
+var exporterTokens = append(append([]string{"{namespace}"}, runTokens...), pathTokens...)
+
+// sidecarTokens: in somebody else's pod there is no host.
+var sidecarTokens = runTokens
+
+// configTokens are those of an exporter's own files, which all node groups share.
+var configTokens = append([]string{"{counters}", "{metrics}", "{profiling}"}, runTokens...)
+
 // token is what reads as one. `${NAME}` is a shell's.
 var token = regexp.MustCompile(`(?:^|[^$])(\{[A-Za-z]+\})`)
 

@@ -21,6 +21,8 @@ func (d *Driver) Validate() error {
 		c.wrong("name", d.Name, "a lower case name of at most 63 letters, digits and dashes")
 	case d.Plugin != nil && len("driver-"+d.Name) > validation.LabelValueMaxLength:
 		c.wrong("name", d.Name, "at most 56 characters: its pods have the label driver-<name>, and a label no more than 63")
+	case d.Exporter != nil && len("exporter-"+d.Name) > validation.LabelValueMaxLength:
+		c.wrong("name", d.Name, "at most 54 characters: pods of its exporter have the label exporter-<name>, and a label no more than 63")
 	}
 	c.drivers(d)
 	c.attributes(d)
@@ -33,6 +35,7 @@ func (d *Driver) Validate() error {
 	c.gates(d.Gates)
 	c.gateNeeds(d)
 	c.plugin(d)
+	c.exporter(d)
 	if len(c.errs) == 0 {
 		return nil
 	}

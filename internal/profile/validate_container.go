@@ -31,23 +31,16 @@ func (c *checker) containers(d *Driver) {
 			c.wrong(field+"name", x.Name, "a lower case name that no other container of the pod has, nor "+guardName)
 		}
 		names[x.Name] = true
-		for j, text := range x.Command {
-			// They are the image's business: nothing is filled in.
-			if slices.ContainsFunc(allTokens, func(t string) bool { return strings.Contains(text, t) }) {
-				c.wrong(fmt.Sprintf("%scommand[%d]", field, j), text, "no token; tokens are filled in in args and env")
-			}
-		}
+		c.command(field, x.Command, allTokens)
 		for j, text := range x.Args {
 			c.tokens(fmt.Sprintf("%sargs[%d]", field, j), text, allTokens)
 		}
-		uid = c.env(field, x.Env) || uid
+		uid = c.env(field, x.Env, allTokens) || uid
 		if x.Privileged != "" && len(x.Capabilities) > 0 {
 			c.wrong(field+"capabilities", x.Capabilities, "none in a privileged container, which has all of them")
 		}
 		for j, name := range x.Capabilities {
-			if name == "ALL" || strings.HasPrefix(name, "CAP_") || name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {
-				c.wrong(fmt.Sprintf("%scapabilities[%d]", field, j), name, "one capability such as SYS_ADMIN")
-			}
+			c.capability(fmt.Sprintf("%scapabilities[%d]", field, j), name)
 		}
 		c.port(field+"healthPort", x.HealthPort, ports)
 		c.port(field+"metricsPort", x.MetricsPort, ports)
@@ -59,8 +52,23 @@ func (c *checker) containers(d *Driver) {
 	}
 }
 
+// command is the image's business: nothing is filled in.
+func (c *checker) command(field string, list, tokens []string) {
+	for i, text := range list {
+		if slices.ContainsFunc(tokens, func(t string) bool { return strings.Contains(text, t) }) {
+			c.wrong(fmt.Sprintf("%scommand[%d]", field, i), text, "no token; tokens are filled in in args and env")
+		}
+	}
+}
+
+func (c *checker) capability(field, name string) {
+	if name == "ALL" || strings.HasPrefix(name, "CAP_") || name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {
+		c.wrong(field, name, "one capability such as SYS_ADMIN")
+	}
+}
+
 // env reports whether the pod's uid is one of the variables.
-func (c *checker) env(field string, list []Env) (uid bool) {
+func (c *checker) env(field string, list []Env, tokens []string) (uid bool) {
 	seen := map[string]bool{}
 	for i, e := range list {
 		at := fmt.Sprintf("%senv[%d].", field, i)
@@ -74,7 +82,7 @@ func (c *checker) env(field string, list []Env) (uid bool) {
 		if e.Field != "" {
 			oneOf(c, at+"field", e.Field, podFields...)
 		}
-		c.tokens(at+"value", e.Value, allTokens)
+		c.tokens(at+"value", e.Value, tokens)
 		uid = uid || e.Field == "metadata.uid"
 	}
 	return uid

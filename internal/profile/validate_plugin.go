@@ -23,18 +23,13 @@ func (c *checker) plugin(d *Driver) {
 	if p == nil {
 		return
 	}
-	if !imageRepository.MatchString(p.Image.Repository) {
-		c.wrong("plugin.image.repository", p.Image.Repository, "a repository with its registry host")
-	}
-	if !imageTag.MatchString(p.Image.Tag) {
-		c.wrong("plugin.image.tag", p.Image.Tag, "a tag")
-	} else if comparesVersions(d) && !tagVersion.MatchString(p.Image.Tag) {
+	if c.image("plugin.image.", p.Image) && comparesVersions(d) && !tagVersion.MatchString(p.Image.Tag) {
 		c.wrong("plugin.image.tag", p.Image.Tag, "the version of the driver, since the profile says `since`")
 	}
 	if r := p.KubeletRoot; r != "" && (!strings.HasPrefix(r, "/") || !plainPath(r) || strings.Contains(r, "{")) {
 		c.wrong("plugin.kubeletRoot", r, "an absolute path without tokens")
 	}
-	c.tolerations(p.Tolerations)
+	c.tolerations("plugin.", p.Tolerations)
 	for i, w := range p.WaitFor {
 		c.wait(fmt.Sprintf("plugin.waitFor[%d].", i), w)
 	}
@@ -50,6 +45,18 @@ func (c *checker) plugin(d *Driver) {
 			c.wrong(fmt.Sprintf("plugin.unverified[%d]", i), u, "what is not known for sure, in a few words")
 		}
 	}
+}
+
+// image reports whether the tag is one.
+func (c *checker) image(field string, i PluginImage) bool {
+	if !imageRepository.MatchString(i.Repository) {
+		c.wrong(field+"repository", i.Repository, "a repository with its registry host")
+	}
+	ok := imageTag.MatchString(i.Tag)
+	if !ok {
+		c.wrong(field+"tag", i.Tag, "a tag")
+	}
+	return ok
 }
 
 // comparesVersions: something in the profile depends on the version of the driver, which is that of the image.
@@ -89,6 +96,9 @@ func (p *Plugin) eachWhen(f func(field string, w *When)) {
 func (c *checker) whens(d *Driver) {
 	gates := newGateGraph(d.Gates).byName
 	d.Plugin.eachWhen(func(field string, w *When) {
+		if w.Profiling || w.AdminClaim {
+			c.wrong(field, phrase("profiling or adminClaim"), "neither: they are for parts of an exporter")
+		}
 		if *w == (When{}) {
 			c.wrong(field, phrase("nothing"), "at least one of gate, computeDomains, since, kubernetesSince")
 		}
@@ -102,9 +112,9 @@ func (c *checker) whens(d *Driver) {
 	})
 }
 
-func (c *checker) tolerations(list []corev1.Toleration) {
+func (c *checker) tolerations(at string, list []corev1.Toleration) {
 	for i, t := range list {
-		field := fmt.Sprintf("plugin.tolerations[%d].", i)
+		field := fmt.Sprintf("%stolerations[%d].", at, i)
 		oneOf(c, field+"operator", t.Operator, "", corev1.TolerationOpExists, corev1.TolerationOpEqual)
 		oneOf(c, field+"effect", t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 		if t.Key == "" && t.Operator != corev1.TolerationOpExists {
