@@ -19,19 +19,6 @@ import (
 // monitoringAPIs are what Prometheus Operator and Deckhouse serve.
 var monitoringAPIs = []string{"monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule", "deckhouse.io/v1/GrafanaDashboardDefinition"}
 
-// monitored renders a chart whose profiles have exporters.
-func monitored(t *testing.T, o Options) []client.Object {
-	t.Helper()
-	chart, err := Load()
-	require.NoError(t, err)
-	require.NoError(t, WithExporters(chart))
-	documents, _, err := Render(chart, o)
-	require.NoError(t, err)
-	rendered, err := Decode(documents)
-	require.NoError(t, err)
-	return rendered
-}
-
 // kinds counts the objects of monitoring by kind; ConfigMaps are those with a dashboard.
 func kinds(rendered []client.Object) map[string]int {
 	out := map[string]int{}
@@ -49,15 +36,15 @@ func kinds(rendered []client.Object) map[string]int {
 	return out
 }
 
-// threeVendors is a node group.
-const threeVendors = "{name: a, nodeSelector: {b: c}, drivers: [nvidia, amd, intel-gpu]}"
+// everyVendor is a node group with each driver whose exporter is known, and one that has none.
+const everyVendor = "{name: a, nodeSelector: {b: c}, drivers: [nvidia, amd, intel-gpu, ascend, hygon, example]}"
 
 func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
-	all := map[string]int{"PodMonitor": 4, "PrometheusRule": 1, "ConfigMap": 4}
+	all := map[string]int{"PodMonitor": 6, "PrometheusRule": 1, "ConfigMap": 4}
 	hooks := func(apis values.MonitoringAPIs, settings string) Options {
 		return Options{Values: underHooks(t, parse(t, settings), values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: apis}})}
 	}
-	groups := "nodeGroups: [" + threeVendors + "]\n"
+	groups := "nodeGroups: [" + everyVendor + "]\n"
 	for name, c := range map[string]struct {
 		options Options
 		want    map[string]int
@@ -70,13 +57,13 @@ func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
 		"hooks, no API":       {hooks(values.MonitoringAPIs{}, groups), map[string]int{}},
 		// What hooks found counts, not what Helm knows.
 		"hooks, no PodMonitor": {hooks(values.MonitoringAPIs{PrometheusRule: true, GrafanaDashboard: true}, groups), map[string]int{"PrometheusRule": 1, "GrafanaDashboardDefinition": 4}},
-		"hooks, no Grafana":    {hooks(values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true}, groups), map[string]int{"PodMonitor": 4, "PrometheusRule": 1}},
+		"hooks, no Grafana":    {hooks(values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true}, groups), map[string]int{"PodMonitor": 6, "PrometheusRule": 1}},
 		"no group":             {Options{Values: map[string]any{}, APIVersions: monitoringAPIs[:2]}, map[string]int{"PodMonitor": 1, "PrometheusRule": 1, "ConfigMap": 4}},
 		"no exporter":          {Options{Values: parse(t, groups+"exporter: {mode: 'Off'}"), APIVersions: monitoringAPIs[:2]}, map[string]int{"PodMonitor": 1, "PrometheusRule": 1, "ConfigMap": 4}},
 		"sidecars":             {Options{Values: parse(t, groups+"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}"), APIVersions: monitoringAPIs[:2]}, map[string]int{"PodMonitor": 2, "PrometheusRule": 1, "ConfigMap": 4}},
 		"sidecars nowhere":     {Options{Values: parse(t, groups+"exporter: {mode: Sidecar}"), APIVersions: monitoringAPIs[:2]}, map[string]int{"PodMonitor": 1, "PrometheusRule": 1, "ConfigMap": 4}},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, kinds(monitored(t, c.options))) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, kinds(objects(t, c.options))) })
 	}
 }
 
@@ -146,9 +133,9 @@ func set(list []relabeling) (set map[string]string, drop string) {
 
 func TestPodMonitors(t *testing.T) {
 	cluster := values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: values.MonitoringAPIs{PodMonitor: true}}
-	rendered := monitored(t, Options{Values: underHooks(t, parse(t, "{nodeGroups: ["+threeVendors+"], exporter: {interval: 15s}, monitoring: {labels: {team: ml}}}"), values.Internal{Cluster: cluster})})
+	rendered := objects(t, Options{Values: underHooks(t, parse(t, "{nodeGroups: ["+everyVendor+"], exporter: {interval: 15s}, monitoring: {labels: {team: ml}}}"), values.Internal{Cluster: cluster})})
 	monitors := podMonitors(t, rendered)
-	require.Len(t, monitors, 4)
+	require.Len(t, monitors, 6)
 	namespace := Find[client.Object](rendered, "d8-gpu-dra")
 	for name, m := range monitors {
 		require.Equal(t, "d8-gpu-dra", m.Metadata.Namespace)
@@ -181,8 +168,8 @@ func TestPodMonitors(t *testing.T) {
 
 // One object, in our namespace: one in a namespace that is not there would fail the release.
 func TestSidecarsOfAllNamespacesHaveOnePodMonitor(t *testing.T) {
-	rendered := monitored(t, Options{APIVersions: monitoringAPIs[:2],
-		Values: parse(t, "{nodeGroups: ["+threeVendors+"], exporter: {mode: Sidecar, sidecar: {namespaces: [\"1e3\", research], interval: 7s}}}")})
+	rendered := objects(t, Options{APIVersions: monitoringAPIs[:2],
+		Values: parse(t, "{nodeGroups: ["+everyVendor+"], exporter: {mode: Sidecar, sidecar: {namespaces: [\"1e3\", research], interval: 7s}}}")})
 	monitors := podMonitors(t, rendered)
 	require.Len(t, monitors, 2)
 	m := monitors["exporter-sidecars"]
@@ -239,12 +226,12 @@ func prometheusRules(t *testing.T, rendered []client.Object) (out []rule, labels
 // allMonitoring renders all rules there are, as Deckhouse and others have them.
 func allMonitoring(t *testing.T, deckhouse bool) []client.Object {
 	t.Helper()
-	settings := parse(t, "nodeGroups: ["+threeVendors+"]")
+	settings := parse(t, "nodeGroups: ["+everyVendor+"]")
 	if deckhouse {
 		apis := values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true}
-		return monitored(t, Options{Values: underHooks(t, settings, values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: apis}})})
+		return objects(t, Options{Values: underHooks(t, settings, values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: apis}})})
 	}
-	return monitored(t, Options{Values: settings, APIVersions: monitoringAPIs[:2]})
+	return objects(t, Options{Values: settings, APIVersions: monitoringAPIs[:2]})
 }
 
 var heading = regexp.MustCompile(`(?m)^## (\S+)$`)
@@ -287,7 +274,7 @@ func TestAlertsThatHaveNothingToLookAtAreLeftOut(t *testing.T) {
 		"sidecars":      {"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterStale"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, _ := prometheusRules(t, monitored(t, Options{Values: parse(t, "nodeGroups: ["+threeVendors+"]\n"+c.settings), APIVersions: monitoringAPIs[:2]}))
+			all, _ := prometheusRules(t, objects(t, Options{Values: parse(t, "nodeGroups: ["+everyVendor+"]\n"+c.settings), APIVersions: monitoringAPIs[:2]}))
 			alerts := map[string]bool{}
 			for _, r := range all {
 				alerts[r.Alert] = true
