@@ -125,7 +125,7 @@ func TestRecordingRulesOfNVIDIA(t *testing.T) {
 	all, _ := prometheusRules(t, allMonitoring(t, false))
 	found := map[string]string{}
 	for _, r := range all {
-		if r.Labels["driver"] == "nvidia" {
+		if r.Labels["profile"] == "nvidia" {
 			found[r.Record] = r.Expr
 		}
 	}

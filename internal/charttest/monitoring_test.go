@@ -155,7 +155,7 @@ func TestPodMonitors(t *testing.T) {
 		require.Equal(t, "gpu-dra-exporter", labels["job"])
 		require.Equal(t, "15s", endpoint.Interval)
 		require.Equal(t, name, m.Spec.Selector.MatchLabels["app.kubernetes.io/component"])
-		require.Equal(t, strings.TrimPrefix(name, "exporter-"), labels["driver"])
+		require.Equal(t, strings.TrimPrefix(name, "exporter-"), labels["profile"])
 		require.Empty(t, m.Spec.NamespaceSelector.MatchNames)
 	}
 	for _, label := range []string{"prometheus.deckhouse.io/monitor-watcher-enabled", "prometheus.deckhouse.io/rules-watcher-enabled"} {
@@ -268,8 +268,8 @@ func TestAlertsThatHaveNothingToLookAtAreLeftOut(t *testing.T) {
 		with     []string
 		without  []string
 	}{
-		"all":           {"", []string{"GPUDRAControllerDown", "GPUDRAExporterDown", "GPUDRAExporterStale"}, nil},
-		"no PodMonitor": {"monitoring: {podMonitor: Never}", nil, []string{"GPUDRAControllerDown", "GPUDRAExporterDown", "GPUDRAExporterStale"}},
+		"all":           {"", []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterStale"}, nil},
+		"no PodMonitor": {"monitoring: {podMonitor: Never}", nil, []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterStale"}},
 		"no exporter":   {"exporter: {mode: 'Off'}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterStale"}},
 		"sidecars":      {"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterStale"}},
 	} {
@@ -327,5 +327,5 @@ func TestAlertsNameConditionsThatExist(t *testing.T) {
 			found++
 		}
 	}
-	require.Equal(t, 4, found)
+	require.Equal(t, 5, found)
 }

@@ -43,7 +43,7 @@ one key are joined by `or`, so that the first entry which a device has wins.
 {{- end -}}
 {{- $record := get $names.recorded $key -}}
 {{- if and $record $alternatives -}}
-{{- $rules = append $rules (dict "record" $record "expr" (join "\nor\n" $alternatives) "labels" (merge (dict "driver" $.name) $seriesLabels)) -}}
+{{- $rules = append $rules (dict "record" $record "expr" (join "\nor\n" $alternatives) "labels" (merge (dict "profile" $.name) $seriesLabels)) -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set .out "groups" (list) -}}
