@@ -29,6 +29,11 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- include "gpu-dra.checkDrivers" $in -}}
 {{- include "gpu-dra.checkExporterImages" $in -}}
 {{- include "gpu-dra.checkClasses" $in -}}
+{{- range $key, $_ := .settings.monitoring.labels -}}
+{{- if not (regexMatch `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$` $key) -}}
+{{- include "gpu-dra.fault" (list $found (printf "monitoring.labels.%s: no label has such a key; expected a name of at most 63 letters, digits, dashes, dots and underscores, with or without domain/ before it" $key)) -}}
+{{- end -}}
+{{- end -}}
 {{- range $i, $template := .settings.claimTemplates -}}
 {{- include "gpu-dra.checkProfile" (dict "in" $in "name" $template.driver "path" (printf "claimTemplates[%d].driver" $i)) -}}
 {{- end -}}

@@ -34,6 +34,7 @@ exporter:
   interval: 30s
   adminAccess: Auto
 monitoring:
+  labels: {}
   podMonitor: Auto
   rules: Auto
   dashboards: Auto

@@ -86,6 +86,10 @@ nobody knows is not there.
   "nodeGroups" dict
   "webhookCertificate" dict
   "verticalPodAutoscaler" ($apis.Has "autoscaling.k8s.io/v1/VerticalPodAutoscaler")
+  "monitoringAPIs" (dict
+    "podMonitor" ($apis.Has "monitoring.coreos.com/v1/PodMonitor")
+    "prometheusRule" ($apis.Has "monitoring.coreos.com/v1/PrometheusRule")
+    "grafanaDashboard" ($apis.Has "deckhouse.io/v1/GrafanaDashboardDefinition"))
 -}}
 {{- if .ctx.underHooks -}}
 {{- range .root.Values.gpuDra.internal.nodeGroups -}}
@@ -95,6 +99,9 @@ nobody knows is not there.
 {{- $cluster := .root.Values.gpuDra.internal.cluster | default dict -}}
 {{- $_ := set $facts "distribution" ($cluster.distribution | default "Deckhouse") -}}
 {{- $_ := set $facts "foreignDeviceClasses" ($cluster.foreignDeviceClasses | default list) -}}
+{{- with $cluster.monitoringAPIs -}}
+{{- $_ := set $facts "monitoringAPIs" . -}}
+{{- end -}}
 {{- $_ := set $facts "refusedDrivers" ($cluster.refusedDrivers | default list) -}}
 {{- $_ := set $facts "refusedDeviceClasses" ($cluster.refusedDeviceClasses | default list) -}}
 {{- if $cluster.observed -}}

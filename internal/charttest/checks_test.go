@@ -51,6 +51,8 @@ func TestRefusedAtRender(t *testing.T) {
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {e.f/a_B.c-d: c}}]":    {},
 		"nodeGroups: [{name: a, drivers: [example], " + at + "}, {name: a, drivers: [example], " + at + "}]": {
 			`- nodeGroups[1].name: found "a", which nodeGroups[0] has already; merge the two`},
+		"monitoring: {labels: {re lease: a}}":    {"- monitoring.labels.re lease: no label has such a key"},
+		"monitoring: {labels: {a.b/release: a}}": {},
 		"claimTemplates: [{name: a, driver: example, namespaces: [b]}, {name: a, driver: example, namespaces: [c]}]": {
 			`- claimTemplates[1].name: found "a"`},
 		"customDrivers: [{name: a, driverName: a.b}, {name: a, driverName: c.d}]": {`- customDrivers[1].name: found "a"`},

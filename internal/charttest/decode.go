@@ -24,6 +24,10 @@ var untyped = map[string]bool{
 	"deckhouse.io/v1alpha1, Kind=NodeGroupConfiguration": true,
 	"cert-manager.io/v1, Kind=Issuer":                    true,
 	"cert-manager.io/v1, Kind=Certificate":               true,
+	// monitoring_test.go looks at these.
+	"monitoring.coreos.com/v1, Kind=PodMonitor":        true,
+	"monitoring.coreos.com/v1, Kind=PrometheusRule":    true,
+	"deckhouse.io/v1, Kind=GrafanaDashboardDefinition": true,
 }
 
 // clusterScoped kinds that the chart makes.
@@ -31,6 +35,7 @@ var clusterScoped = map[string]bool{
 	"Namespace": true, "ClusterRole": true, "ClusterRoleBinding": true, "DeviceClass": true, "GPUClaimTemplate": true,
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "NodeGroupConfiguration": true,
 	"MutatingWebhookConfiguration": true,
+	"GrafanaDashboardDefinition":   true,
 }
 
 var scheme = func() *runtime.Scheme {

@@ -21,8 +21,6 @@ const (
 	byController = "controller and hooks"
 	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
 	byChecks = "checks of the chart"
-	// Not built yet: the interface is there, and nothing reads the setting.
-	laterMonitoring = "later: monitoring"
 )
 
 // readers by the beginning of a path; the longest that fits holds.
@@ -62,13 +60,13 @@ var readers = map[string]string{
 	"customDrivers[].exporter.minVersion":            byChecks,
 	"customDrivers[].exporter.capabilities[].reason": byChecks,
 	"customDrivers[].exporter.adminClaim.otherwise":  byController, // and by the chart, as TestExporterAndItsClaim shows: it is for exporters without one.
-	"customDrivers[].exporter.path":                  laterMonitoring,
-	"customDrivers[].exporter.metricNames":           laterMonitoring,
+	"customDrivers[].exporter.path":                  byChart,
+	"customDrivers[].exporter.metricNames":           byChart,
 	"customDrivers[].exporter.sidecar":               byController,
 	"exporter":                                       byChart,
 	"exporter.mode":                                  byController, // and by the chart, as TestExporterRunsWhereItMay shows: DaemonSet is the default.
 	"exporter.sidecar":                               byController, // and by the chart, as TestWebhook shows.
-	"monitoring":                                     laterMonitoring,
+	"monitoring":                                     byChart,
 	"controller":                                     byChart,
 	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
 	"controller.webhook":                             byController, // by the chart, as TestWebhook shows.

@@ -22,6 +22,9 @@ var update = flag.Bool("update", false, "write the golden files")
 // builtIn are the profiles that the chart carries, as they stand in the controller's file.
 var builtIn = regexp.MustCompile(`(?m)^    drivers:\n(      .*\n)+`)
 
+// dashboardText is the definition of a dashboard.
+var dashboardText = regexp.MustCompile(`(?m)^  definition: \|\n(    .*\n)+`)
+
 var checksum = regexp.MustCompile(`checksum/config: "[0-9a-f]{64}"`)
 
 // versions of Kubernetes that the chart supports.
@@ -64,6 +67,7 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		ResourceAPIs:         []string{"v1"},
 		ForeignDeviceClasses: []string{"mig.nvidia.com"},
 		ExtendedResources:    map[string]bool{"acme": gatesOn, "nvidia": gatesOn},
+		MonitoringAPIs:       values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true},
 	}
 	groups := []values.NodeGroup{
 		{
@@ -161,6 +165,8 @@ func goldenText(t *testing.T, c *chart.Chart, o Options, version string) string 
 	// They stand in profiles/drivers; TestControllerHasTheProfiles compares the two.
 	require.Len(t, builtIn.FindAllString(got, -1), 1)
 	got = builtIn.ReplaceAllString(got, "    drivers: PROFILES\n")
+	// They stand in monitoring/dashboards; TestDashboardsAreTheSameEverywhere compares what is rendered.
+	got = dashboardText.ReplaceAllString(got, "  definition: DASHBOARD\n")
 	// The digest of the configuration follows from the configuration, which stands in the file too.
 	return checksum.ReplaceAllString(got, "checksum/config: CHECKSUM")
 }

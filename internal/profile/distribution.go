@@ -24,6 +24,8 @@ type Distribution struct {
 	PriorityClass string `json:"priorityClass,omitempty"`
 	// SystemTolerations let the controller run where the distribution puts its own components.
 	SystemTolerations []corev1.Toleration `json:"systemTolerations,omitempty"`
+	// Monitoring says how the distribution's monitoring finds what there is for it.
+	Monitoring Monitoring `json:"monitoring,omitempty"`
 	// Managers are other managers of accelerators that exist on this distribution only.
 	Managers []ManagerTrace `json:"managers,omitempty"`
 }
@@ -50,4 +52,23 @@ type KubeletMemory struct {
 	// CPU and EphemeralStorage are what the platform's own reservation holds besides memory.
 	CPU              string `json:"cpu,omitempty"`
 	EphemeralStorage string `json:"ephemeralStorage,omitempty"`
+}
+
+// Monitoring is what a distribution's Prometheus and Grafana look for. Only the chart reads it.
+type Monitoring struct {
+	// MonitorLabels and RuleLabels are those by which Prometheus selects PodMonitors and PrometheusRules.
+	MonitorLabels map[string]string `json:"monitorLabels,omitempty"`
+	RuleLabels    map[string]string `json:"ruleLabels,omitempty"`
+	// NamespaceLabels are those of namespaces whose PodMonitors and PrometheusRules are read.
+	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
+	// SeriesLabels are put on every series that is scraped or recorded.
+	SeriesLabels map[string]string `json:"seriesLabels,omitempty"`
+	// SeverityLevels are values of the label severity_level by severity (critical, warning, info); none: no such label.
+	SeverityLevels map[string]string `json:"severityLevels,omitempty"`
+	// AlertAnnotations stand on every alert.
+	AlertAnnotations map[string]string `json:"alertAnnotations,omitempty"`
+	// Dashboards are objects of this kind: ConfigMap or GrafanaDashboardDefinition.
+	Dashboards string `json:"dashboards,omitempty"`
+	// DashboardLabels are those by which Grafana finds them.
+	DashboardLabels map[string]string `json:"dashboardLabels,omitempty"`
 }

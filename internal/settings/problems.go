@@ -22,7 +22,19 @@ func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Prob
 		}
 	}
 	out = append(out, exporterProblems(s, profiles)...)
+	out = append(out, labelProblems("monitoring.labels", s.Monitoring.Labels)...)
 	return append(out, classProblems(s, profiles)...)
+}
+
+// labelProblems are keys that no label can have: a schema knows patterns of values only.
+func labelProblems(path string, labels map[string]string) []Problem {
+	var out []Problem
+	for _, key := range sortedKeys(labels) {
+		if faults := validation.IsQualifiedName(key); len(faults) > 0 {
+			out = append(out, Problem{path + "." + key, "no label has such a key: " + strings.Join(faults, "; ")})
+		}
+	}
+	return out
 }
 
 func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) []Problem {
@@ -39,11 +51,7 @@ func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) [
 			out = append(out, Problem{path + ".nodeSelector", fmt.Sprintf(
 				"found none, expected labels of the group's nodes: the distribution %s does not label nodes with the name of their group", d.Name)})
 		}
-		for _, key := range sortedKeys(g.NodeSelector) {
-			if faults := validation.IsQualifiedName(key); len(faults) > 0 {
-				out = append(out, Problem{path + ".nodeSelector." + key, "no label has such a key: " + strings.Join(faults, "; ")})
-			}
-		}
+		out = append(out, labelProblems(path+".nodeSelector", g.NodeSelector)...)
 		for j, name := range g.Drivers {
 			if _, ok := profiles.ByName(name); !ok {
 				out = append(out, Problem{fmt.Sprintf("%s.drivers[%d]", path, j), unknownProfile(name, profiles)})

@@ -96,6 +96,17 @@ func TestProblemsOfSettingsThatWereNotParsed(t *testing.T) {
 	require.Equal(t, `nodeGroups[1].name: found "a", which nodeGroups[0] has already; merge the two`, got[1])
 }
 
+func TestLabelsOfMonitoringObjects(t *testing.T) {
+	set, _ := Profiles(&Settings{})
+	problems := func(key string) []string {
+		return lines(Problems(&Settings{Monitoring: Monitoring{Labels: map[string]string{key: "x"}}}, set, profile.Distribution{Name: "Vanilla"}))
+	}
+	require.Empty(t, problems("release"))
+	got := problems("re lease")
+	require.Len(t, got, 1)
+	require.Contains(t, got[0], "monitoring.labels.re lease: no label has such a key")
+}
+
 func TestABadCustomProfileLosesNothingElse(t *testing.T) {
 	s := parse(t, `
 customDrivers:

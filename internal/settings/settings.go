@@ -163,9 +163,11 @@ type Sidecar struct {
 
 // Monitoring says which monitoring objects are created: Auto, Always or Never.
 type Monitoring struct {
-	PodMonitor string `json:"podMonitor,omitempty"`
-	Rules      string `json:"rules,omitempty"`
-	Dashboards string `json:"dashboards,omitempty"`
+	// Labels of the objects besides those of the distribution.
+	Labels     map[string]string `json:"labels,omitempty"`
+	PodMonitor string            `json:"podMonitor,omitempty"`
+	Rules      string            `json:"rules,omitempty"`
+	Dashboards string            `json:"dashboards,omitempty"`
 }
 
 // Controller configures the controller's Deployment and webhook.

@@ -20,6 +20,7 @@ const (
 	exampleVersion = "v0.2.1"
 	// containerdVersion: from 2.0 on containerd injects CDI devices; Debian's 1.6 silently does not.
 	containerdVersion = "v2.2.9"
+	promtoolVersion   = "v0.316.0"
 	operatorModule    = "github.com/flant/addon-operator"
 	oldestSupported   = 34
 	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
@@ -30,10 +31,13 @@ const (
 // Names of all programs in the order in which building them wastes least: each group
 // shares its module, and the largest comes first.
 var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl",
-	"etcd", "helm", "kwok", "addon-operator", ExampleDriver, "containerd", "containerd-shim-runc-v2", "ctr", Workload}
+	"etcd", "helm", "kwok", "addon-operator", ExampleDriver, "containerd", "containerd-shim-runc-v2", "ctr", Workload, Promtool}
 
 // Workload is the program of this repository that plays workloads on a real node: test/workload.
 const Workload = "workload"
+
+// Promtool checks and tests rules of Prometheus; no cluster runs it.
+const Promtool = "promtool"
 
 // ExampleDriver is the DRA driver that needs no hardware.
 const ExampleDriver = "dra-example-kubeletplugin"
@@ -71,6 +75,8 @@ func For(component, kubernetes, dir string) (Recipe, error) {
 		return exampleDriverRecipe(), nil
 	case "containerd", "containerd-shim-runc-v2", "ctr":
 		return containerdRecipe(component), nil
+	case Promtool:
+		return promtoolRecipe(), nil
 	case "addon-operator":
 		return operatorRecipe(dir)
 	case Workload:
@@ -129,4 +135,12 @@ func containerdRecipe(component string) Recipe {
 		Module:    Module{Name: "containerd", Requires: []wrapper.Requirement{{Module: module, Version: containerdVersion}}},
 		Tags:      []string{"no_btrfs", "no_zfs", "no_devmapper"},
 		Variables: map[string]string{module + "/version.Version": containerdVersion}}
+}
+
+// promtoolRecipe leaves the clients of all clouds out, which are most of what it would compile.
+func promtoolRecipe() Recipe {
+	const module = "github.com/prometheus/prometheus"
+	return Recipe{Component: Promtool, Version: promtoolVersion, Package: module + "/cmd/promtool",
+		Tags:   []string{"remove_all_sd", "enable_kubernetes_sd"},
+		Module: Module{Name: "prometheus", Requires: []wrapper.Requirement{{Module: module, Version: promtoolVersion}}}}
 }

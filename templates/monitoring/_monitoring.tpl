@@ -1,0 +1,65 @@
+{{- /*
+Whether objects of monitoring are wanted: "true", or nothing. Takes (list $ctx what), what one of podMonitor, rules, dashboards.
+Auto is where their API is served. ConfigMaps with dashboards are wanted where Prometheus Operator is: every cluster serves
+ConfigMaps, and one that no Grafana looks for is litter.
+*/ -}}
+{{- define "gpu-dra.monitoringWanted" -}}
+{{- $ctx := index . 0 -}}
+{{- $apis := $ctx.facts.monitoringAPIs -}}
+{{- $served := dict
+  "podMonitor" $apis.podMonitor
+  "rules" $apis.prometheusRule
+  "dashboards" (ternary $apis.grafanaDashboard $apis.prometheusRule (eq $ctx.distribution.monitoring.dashboards "GrafanaDashboardDefinition"))
+-}}
+{{- $said := get $ctx.settings.monitoring (index . 1) -}}
+{{- if or (eq $said "Always") (and (eq $said "Auto") (get $served (index . 1))) -}}true{{- end -}}
+{{- end -}}
+
+{{- /* Labels of an object of monitoring: ours, those by which the distribution finds it, the user's. Takes (list $ found). */ -}}
+{{- define "gpu-dra.monitoringLabels" -}}
+{{- include "gpu-dra.labels" (list (index . 0) "monitoring") }}
+{{- $own := include "gpu-dra.labels" (list (index . 0) "monitoring") | fromYaml -}}
+{{- range $key, $value := merge dict (index . 0).gpuDra.settings.monitoring.labels (index . 1 | default dict) }}
+{{- if not (hasKey $own $key) }}
+{{ $key | quote }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /*
+Drivers of the listed groups that have an exporter, by profile name: {name: {path, metricNames}}. Sets out.exporters. Nothing where
+the settings run none. Takes a dict: ctx, out.
+*/ -}}
+{{- define "gpu-dra.monitoredExporters" -}}
+{{- $ctx := .ctx -}}
+{{- $found := dict -}}
+{{- if ne $ctx.settings.exporter.mode "Off" -}}
+{{- range $ctx.settings.nodeGroups -}}
+{{- range $name := .drivers -}}
+{{- with (get $ctx.profiles $name | default dict).exporter -}}
+{{- $_ := set $found $name (dict "path" (.path | default "/metrics") "metricNames" (.metricNames | default dict)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set .out "exporters" $found -}}
+{{- end -}}
+
+{{- /* A series' job, and what the distribution wants on each, as relabelings. Takes (list $ctx job). */ -}}
+{{- define "gpu-dra.seriesRelabelings" -}}
+- targetLabel: job
+  replacement: {{ index . 1 }}
+{{- range $key, $value := (index . 0).distribution.monitoring.seriesLabels }}
+- targetLabel: {{ $key }}
+  replacement: {{ $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* Labels that a newer exporter renamed get their old names beside the new ones. Takes a list of {was, now}. */ -}}
+{{- define "gpu-dra.renamedLabels" -}}
+{{- range . }}
+- sourceLabels: [{{ get . "now" }}]
+  regex: (.+)
+  targetLabel: {{ .was }}
+{{- end }}
+{{- end -}}
