@@ -103,7 +103,7 @@ func (n *realNode) logs(namespace, pod, container string) string {
 	return n.r.kubectl("logs", "--namespace", namespace, pod, "--container", container)
 }
 
-// namespaceOfProcesses is the PID namespace of the node, and which processes of this machine are in it.
+// processes returns the PID namespace of the node, or takes the one that is given, and which processes of this machine are in it.
 func (n *realNode) processes(t *testing.T, namespace string) (string, []string) {
 	t.Helper()
 	if namespace == "" {

@@ -117,8 +117,15 @@ func (c *Cluster) bringNode(ctx context.Context, record *state.Cluster) error {
 			return err
 		}
 		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
+			if condition.Type != corev1.NodeReady {
+				continue
+			}
+			if condition.Status != corev1.ConditionTrue {
 				return errors.New(condition.Message)
+			}
+			// A node that starts again is called Ready for a while from before.
+			if condition.LastHeartbeatTime.Time.Before(record.Processes[NodeProcess].Started) {
+				return errors.New("its kubelet has not reported yet")
 			}
 		}
 		// A fresh node is Ready a moment before it may be used.
