@@ -58,7 +58,7 @@ func TestExporterFollowsTheKubelet(t *testing.T) {
 func TestExporterRunsWhereItMay(t *testing.T) {
 	for in, want := range map[string]bool{
 		nvidiaGroup:                               true,
-		nvidiaGroup + "exporter: {mode: 'Off'}":     false,
+		nvidiaGroup + "exporter: {mode: 'Off'}":   false,
 		nvidiaGroup + "exporter: {mode: Sidecar}": false,
 		strings.Replace(nvidiaGroup, "drivers:", "passthrough: true, drivers:", 1):                 false,
 		strings.Replace(nvidiaGroup, "nvidia", "example", 1):                                       false,
