@@ -93,7 +93,7 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- end -}}
 {{- end -}}
 {{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}
-{{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" $exporter.resources.limits.memory "none with exporter.memory, which makes it") -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" ($exporter.resources.limits.memory | toString | quote) "none with exporter.memory, which makes it") -}}
 {{- end -}}
 {{- end -}}
 
