@@ -66,14 +66,15 @@ golden-update: ## Write the golden files anew, to be read with git diff
 	@go test -count=1 -run '^TestGolden' ./internal/charttest -update
 
 .PHONY: test-e2e
-test-e2e: $(CLUSTER) bundle chart controller ## The product from its packages on real clusters: kube-apiserver, scheduler, addon-operator, Helm
+test-e2e: $(CLUSTER) bundle chart controller ## The product from its packages on real clusters and a real kubelet (as root)
 	$(CLUSTER) build
 	cd test/operator && go test -trimpath ./...
+	cd test/workload && go test ./...
 	go test -tags e2e -count=1 -timeout 30m -parallel 4 ./test/e2e/...
 
 .PHONY: bench
 bench: $(CLUSTER) bundle controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run
-	$(CLUSTER) build
+	$(CLUSTER) build kube-apiserver kube-controller-manager kube-scheduler kubectl etcd helm kwok addon-operator
 	go test -tags bench -count=1 -timeout 120m -v ./test/bench
 
 ##@ Keep it clean
@@ -94,6 +95,7 @@ verify: ## Generated files current, gofmt, vet, staticcheck, no drift
 	go mod verify >/dev/null
 	go mod tidy -diff
 	cd test/operator && go mod tidy -diff
+	cd test/workload && go mod tidy -diff && go vet ./...
 	go vet ./... && go vet -tags e2e ./test/e2e/... && go vet -tags bench ./test/bench/...
 	$(TOOL) staticcheck ./...
 	@before=$$(git status --porcelain; git diff | sha256sum); $(MAKE) --no-print-directory generate; after=$$(git status --porcelain; git diff | sha256sum); \

@@ -100,8 +100,8 @@ func (p *program) recipes(kubernetes string, names []string) ([]recipe.Recipe, e
 	var recipes []recipe.Recipe
 	for _, name := range names {
 		dir := ""
-		if name == "addon-operator" {
-			if dir, err = p.findOperator(); err != nil {
+		if folder, ok := recipe.Committed[name]; ok {
+			if dir, err = p.findCommitted(name, folder); err != nil {
 				return nil, err
 			}
 		}
@@ -117,10 +117,10 @@ func (p *program) recipes(kubernetes string, names []string) ([]recipe.Recipe, e
 	return recipes, nil
 }
 
-// findOperator looks upwards from the working directory and then where this program was
-// compiled: test/operator is a module of its own and cannot be embedded.
-func (p *program) findOperator() (string, error) {
-	if p.operatorDir != "" {
+// findCommitted looks upwards from the working directory and then where this program was
+// compiled: test/operator and test/workload are modules of their own and cannot be embedded.
+func (p *program) findCommitted(name, folder string) (string, error) {
+	if name == "addon-operator" && p.operatorDir != "" {
 		return filepath.Abs(p.operatorDir)
 	}
 	var starts []string
@@ -132,8 +132,8 @@ func (p *program) findOperator() (string, error) {
 	}
 	for _, dir := range starts {
 		for {
-			candidate := filepath.Join(dir, "test", "operator")
-			if raw, err := os.ReadFile(filepath.Join(candidate, "go.mod")); err == nil && strings.Contains(string(raw), "gpu-dra/test/operator") {
+			candidate := filepath.Join(dir, filepath.FromSlash(folder))
+			if raw, err := os.ReadFile(filepath.Join(candidate, "go.mod")); err == nil && strings.Contains(string(raw), "gpu-dra/"+folder) {
 				return candidate, nil
 			}
 			parent := filepath.Dir(dir)
@@ -143,7 +143,8 @@ func (p *program) findOperator() (string, error) {
 			dir = parent
 		}
 	}
-	return "", fmt.Errorf("addon-operator: test/operator/go.mod was found neither above %s nor beside the source: run this in the repository or give --operator-source", strings.Join(starts, " nor above "))
+	return "", fmt.Errorf("%s: %s/go.mod was found neither above %s nor beside the source: run this in the repository%s", name, folder,
+		strings.Join(starts, " nor above "), map[bool]string{true: " or give --operator-source"}[name == "addon-operator"])
 }
 
 // binaries lets a cluster find its programs, and builds them all before it starts.

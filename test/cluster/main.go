@@ -4,7 +4,8 @@
 // Everything is built from source through generated Go modules (internal/recipe,
 // internal/wrapper, internal/builder) and kept in the user's cache, then started on
 // loopback with an authority of its own (internal/controlplane, internal/component). The
-// real scheduler allocates real ResourceClaims there; only kubelets are played, by kwok.
+// real scheduler allocates real ResourceClaims there; kubelets are played by kwok, and with
+// --real-nodes 1 one node is real (internal/realnode, node.go on how a test uses it).
 // `cluster operator` runs the real addon-operator of Deckhouse on a module, `cluster
 // controller` runs the module's controller with the rights the chart gives it, and `cluster
 // pod` any container of a Pod, such as a driver's on its node.
@@ -58,7 +59,7 @@ func newCommand() *cobra.Command {
 	p := &program{report: progress.New(os.Stderr)}
 	root := &cobra.Command{
 		Use:   "cluster",
-		Short: "A real Kubernetes control plane for tests, built from source",
+		Short: "A real Kubernetes for tests, built from source",
 		Long: `cluster builds etcd, the Kubernetes control plane, kwok and helm from source into the
 user's cache (~/.cache/gpu-dra, or $GPU_DRA_CACHE_DIR) and runs them on loopback.
 
@@ -69,6 +70,7 @@ user's cache (~/.cache/gpu-dra, or $GPU_DRA_CACHE_DIR) and runs them on loopback
   cluster status                       what runs
   cluster bin kubectl                  path of a built program
   cluster operator start --module DIR  the real addon-operator on a module
+  cluster up --real-nodes 1            with a real kubelet, containerd and runc (cluster node --help)
   cluster down                         end it and leave nothing
 
 State and logs are in ~/.cache/gpu-dra/clusters/NAME ($GPU_DRA_CLUSTERS_DIR/NAME).
@@ -84,6 +86,7 @@ Progress goes to standard error, results to standard output.`,
 		p.upCommand(), p.downCommand(), p.statusCommand(), p.kubeconfigCommand(),
 		p.restartCommand(), p.killCommand(),
 		p.operatorCommand(), p.controllerCommand(), p.podCommand(),
+		p.nodeCommand(), p.imageCommand(),
 	)
 	return root
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/component"
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/controlplane"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/gates"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/recipe"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/state"
@@ -21,6 +22,7 @@ type upFlags struct {
 	admissionPlugins []string
 	deckhouse        bool
 	controlPlanePods bool
+	realNodes        int
 }
 
 func (p *program) upCommand() *cobra.Command {
@@ -47,13 +49,20 @@ again; one whose start was interrupted is cleaned away and started anew.`,
 			}
 			asked := false
 			for _, name := range []string{"kubernetes-version", "components", "feature-gates", "runtime-config",
-				"admission-plugins", "deckhouse-gates", "control-plane-pods"} {
+				"admission-plugins", "deckhouse-gates", "control-plane-pods", "real-nodes"} {
 				asked = asked || cmd.Flags().Changed(name)
 			}
 			if options, err = c.Fits(options, asked); err != nil {
 				return err
 			}
 			names := append(slices.Clone(options.Components), "kubectl")
+			if options.RealNodes > 0 {
+				// Before anything is built: the machine may not be able to.
+				if err := p.prepareNode(cmd.Context(), c); err != nil {
+					return err
+				}
+				names = append(names, controlplane.NodePrograms...)
+			}
 			if c.Binaries, err = p.binaries(cmd.Context(), options.Kubernetes, names); err != nil {
 				return err
 			}
@@ -68,6 +77,8 @@ again; one whose start was interrupted is cleaned away and started anew.`,
 	cmd.Flags().StringSliceVar(&flags.components, "components", component.Names(), "what to run; etcd,kube-apiserver is enough for API tests")
 	cmd.Flags().BoolVar(&flags.controlPlanePods, "control-plane-pods", true,
 		"publish stand-in mirror Pods of the control plane, as clusters with a control plane of their own show it (needs kwok)")
+	cmd.Flags().IntVar(&flags.realNodes, "real-nodes", 0,
+		"1 for a node with a real kubelet, containerd and runc beside the fake ones (needs root; see `cluster node --help`)")
 	cmd.Flags().StringSliceVar(&flags.admissionPlugins, "admission-plugins", nil, "admission plugins enabled besides the defaults and NodeRestriction")
 	gateFlags(cmd, &flags)
 	return cmd
@@ -95,7 +106,15 @@ func (f *upFlags) options() (state.Options, error) {
 		names = append(names, kind.Name)
 	}
 	options := state.Options{Kubernetes: version, Components: names, ControlPlanePods: f.controlPlanePods,
-		AdmissionPlugins: f.admissionPlugins}
+		AdmissionPlugins: f.admissionPlugins, RealNodes: f.realNodes}
+	if f.realNodes < 0 || f.realNodes > 1 {
+		return options, fmt.Errorf("--real-nodes %d: expected 0 or 1; Pods of two nodes would need routes between them, take fake nodes beside the real one", f.realNodes)
+	}
+	for _, need := range []string{component.ControllerManager, component.Scheduler} {
+		if f.realNodes > 0 && !slices.Contains(names, need) {
+			return options, fmt.Errorf("--real-nodes %d needs %s among --components", f.realNodes, need)
+		}
+	}
 	return options, f.applyGates(&options)
 }
 

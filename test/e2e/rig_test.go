@@ -2,8 +2,9 @@
 
 // Package e2e drives the whole product on real clusters: kube-apiserver, scheduler, controller manager and etcd built from
 // source, the module's bundle under the real addon-operator and the chart's package under the real Helm, and the controller, a
-// driver and its guard as processes with the rights that the chart gives them. Only kubelets are played, by kwok. It uses the
-// packages, the `cluster` program and a kubeconfig, nothing else.
+// driver and its guard as processes with the rights that the chart gives them. Only kubelets are played, by kwok, except where a test
+// asks for a real node (upReal): there all of it runs in containers. It uses the packages, the `cluster` program and a kubeconfig,
+// nothing else.
 package e2e
 
 import (

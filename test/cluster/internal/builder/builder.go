@@ -120,6 +120,9 @@ func (b *Builder) build(ctx context.Context, r recipe.Recipe, log *buildLog) err
 		return err
 	}
 	args := []string{"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(r.Variables), "-o", partial}
+	if len(r.Tags) > 0 {
+		args = append(args, "-tags", strings.Join(r.Tags, ","))
+	}
 	if r.Module.Content == "" {
 		args = append(args, "-mod=mod")
 	}

@@ -51,6 +51,16 @@ var apiServer = Kind{
 		if s.Options.RuntimeConfig != "" {
 			args = append(args, "--runtime-config="+s.Options.RuntimeConfig)
 		}
+		if s.Options.RealNodes > 0 {
+			args = append(args,
+				"--kubelet-preferred-address-types=InternalIP",
+				"--kubelet-certificate-authority="+s.Dir.Cert(pki.CA),
+				"--kubelet-client-certificate="+s.Dir.Cert(pki.APIServerKubelet),
+				"--kubelet-client-key="+s.Dir.Key(pki.APIServerKubelet),
+				// Straight to the Pods of a Service (webhooks): the machine has a route to them, and no kube-proxy.
+				"--enable-aggregator-routing=true",
+			)
+		}
 		return withGates(args, s, APIServer)
 	},
 	Ready: func(s Setting) Probe {
@@ -61,8 +71,11 @@ var apiServer = Kind{
 }
 
 // APIServerURL is where clients reach the API server.
-func APIServerURL(recorded map[string]int) string {
-	return "https://" + Setting{Ports: recorded}.address(APIServer, "secure")
+func APIServerURL(recorded map[string]int) string { return "https://" + APIServerAddress(recorded) }
+
+// APIServerAddress is the loopback address that it listens on.
+func APIServerAddress(recorded map[string]int) string {
+	return Setting{Ports: recorded}.address(APIServer, "secure")
 }
 
 func withGates(args []string, s Setting, component string) []string {

@@ -1,6 +1,6 @@
 // Package component holds, as data, what each process of a test cluster needs: its
-// arguments, its ports and how to tell that it is ready. A new kind of component, such as
-// a kubelet, is one more entry.
+// arguments, its ports and how to tell that it is ready. A new kind of component is one
+// more entry; a real node is more than a process, and a package of its own (realnode).
 package component
 
 import (

@@ -83,3 +83,15 @@ func TestSelect(t *testing.T) {
 		}
 	}
 }
+
+// Without a real node the API server has nobody to ask for logs, and its Services nobody behind them.
+func TestTheAPIServerKnowsARealNode(t *testing.T) {
+	for nodes, want := range []bool{false, true} {
+		args := apiServer.Args(setting(state.Options{RealNodes: nodes}))
+		for _, flag := range []string{"--enable-aggregator-routing=true", "--kubelet-preferred-address-types=InternalIP"} {
+			if got := slices.Contains(args, flag); got != want {
+				t.Errorf("%d real nodes: %s is there: %t, want %t", nodes, flag, got, want)
+			}
+		}
+	}
+}

@@ -9,7 +9,8 @@ import (
 // ControllerManager makes, among others, the ServiceAccount "default" of each namespace.
 const ControllerManager = "kube-controller-manager"
 
-const schedulerName = "kube-scheduler"
+// Scheduler allocates devices to claims.
+const Scheduler = "kube-scheduler"
 
 var controllerManager = Kind{
 	Name:  ControllerManager,
@@ -33,14 +34,14 @@ var controllerManager = Kind{
 }
 
 var scheduler = Kind{
-	Name:  schedulerName,
+	Name:  Scheduler,
 	Needs: []string{APIServer},
 	Ports: []string{"secure"},
 	Args: func(s Setting) []string {
-		return withGates(clientArgs(s, schedulerName, pki.Scheduler), s, schedulerName)
+		return withGates(clientArgs(s, Scheduler, pki.Scheduler), s, Scheduler)
 	},
-	Ready:        func(s Setting) Probe { return healthz(s, schedulerName) },
-	Endpoint:     func(s Setting) string { return "https://" + s.address(schedulerName, "secure") },
+	Ready:        func(s Setting) Probe { return healthz(s, Scheduler) },
+	Endpoint:     func(s Setting) string { return "https://" + s.address(Scheduler, "secure") },
 	ControlPlane: true,
 }
 

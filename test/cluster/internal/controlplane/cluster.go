@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/layout"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/pki"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/progress"
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/realnode"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/state"
 )
 
@@ -31,6 +32,8 @@ type Cluster struct {
 	report *progress.Reporter
 	// Binaries finds the program of a component.
 	Binaries func(component, kubernetes string) (Binary, error)
+	// Machine is what a real node uses of the machine; nil unless the cluster has one.
+	Machine *realnode.Machine
 }
 
 // Binary is a built program.

@@ -97,6 +97,9 @@ func (c *Cluster) remove(record *state.Cluster) error {
 		if err := endAll(record); err != nil {
 			return err
 		}
+		if err := removeNode(record); err != nil {
+			return fmt.Errorf("cluster %s: %w", c.Name, err)
+		}
 		// The record goes last: as long as anything is left, the next command knows that
 		// this folder is a cluster's.
 		entries, err := os.ReadDir(string(c.Dir))

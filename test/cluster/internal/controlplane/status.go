@@ -12,11 +12,13 @@ import (
 
 // Status is what `cluster status` shows.
 type Status struct {
-	Name       string            `json:"name"`
-	Phase      state.Phase       `json:"phase"`
-	Dir        string            `json:"dir"`
-	Kubeconfig string            `json:"kubeconfig"`
-	Options    state.Options     `json:"options"`
+	Name       string        `json:"name"`
+	Phase      state.Phase   `json:"phase"`
+	Dir        string        `json:"dir"`
+	Kubeconfig string        `json:"kubeconfig"`
+	Options    state.Options `json:"options"`
+	// Node is the real node, where there is one.
+	Node       *NodeStatus       `json:"node,omitempty"`
 	Components []ComponentStatus `json:"components"`
 }
 
@@ -40,6 +42,9 @@ func (c *Cluster) Status(ctx context.Context, extra map[string]func(*state.Clust
 		return nil, err
 	}
 	status := &Status{Name: c.Name, Phase: record.Phase, Dir: string(c.Dir), Kubeconfig: c.Kubeconfig(), Options: record.Options}
+	if status.Node, err = c.nodeStatus(record); err != nil {
+		return nil, err
+	}
 	add := func(name string) *ComponentStatus {
 		p := record.Processes[name]
 		status.Components = append(status.Components, ComponentStatus{Name: name, PID: p.PID, Alive: p.Alive(),

@@ -75,6 +75,11 @@ func (c *Cluster) create(ctx context.Context, options state.Options) (err error)
 	if err := c.AddPorts(ctx, record, component.PortNames(kinds)); err != nil {
 		return err
 	}
+	if options.RealNodes > 0 {
+		if err := c.reserveNode(ctx, record); err != nil {
+			return err
+		}
+	}
 	if err := c.writeIdentities(record); err != nil {
 		return err
 	}
@@ -88,6 +93,9 @@ func (c *Cluster) create(ctx context.Context, options state.Options) (err error)
 		return err
 	}
 	if err := c.settle(ctx, record); err != nil {
+		return err
+	}
+	if err := c.startNode(ctx, record); err != nil {
 		return err
 	}
 	record.Phase = state.Running
@@ -148,6 +156,10 @@ func (c *Cluster) revive(ctx context.Context, record *state.Cluster) error {
 			dead++
 		}
 	}
+	if record.Node != nil && !record.Processes[NodeProcess].Alive() {
+		c.report.Say("cluster %s: the real node does not run, it is started again", c.Name)
+		dead++
+	}
 	if dead == 0 {
 		c.report.Say("cluster %s is up already (Kubernetes v%s)", c.Name, record.Options.Kubernetes)
 		return nil
@@ -155,13 +167,16 @@ func (c *Cluster) revive(ctx context.Context, record *state.Cluster) error {
 	if err := c.startAll(ctx, record, kinds); err != nil {
 		return err
 	}
-	return c.settle(ctx, record)
+	if err := c.settle(ctx, record); err != nil {
+		return err
+	}
+	return c.startNode(ctx, record)
 }
 
 // writeIdentities makes the certificates and the kubeconfigs that use them.
 func (c *Cluster) writeIdentities(record *state.Cluster) error {
 	step := c.report.Start("certificates", nil)
-	if err := pki.Generate(c.Dir.PKI()); err != nil {
+	if err := pki.Generate(c.Dir.PKI(), nodeIdentity(record)); err != nil {
 		return err
 	}
 	server := kubeconfig.Server{Name: "gpu-dra-" + c.Name, URL: component.APIServerURL(record.Ports), CAFile: c.Dir.Cert(pki.CA)}

@@ -10,7 +10,12 @@ import (
 )
 
 // Components that take --feature-gates.
-var components = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+var components = append([]string{kubelet}, controlPlane...)
+
+var controlPlane = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+
+// kubelet is that of a real node.
+const kubelet = "kubelet"
 
 // Set is component → gate → on or off.
 type Set map[string]map[string]bool
@@ -77,7 +82,7 @@ func (s Set) Flag(component string) string {
 // on, whatever the user's settings are: the only DRA gates a user of 1.34 gets there.
 func Deckhouse() Set {
 	set := Set{}
-	for _, component := range components {
+	for _, component := range controlPlane {
 		for _, gate := range []string{"DRAPartitionableDevices", "DRADeviceBindingConditions",
 			"DRAConsumableCapacity", "DRAExtendedResource"} {
 			set.put(component, gate, true)

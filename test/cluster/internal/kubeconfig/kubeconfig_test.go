@@ -12,7 +12,7 @@ import (
 
 func TestBothKindsLoad(t *testing.T) {
 	dir := t.TempDir()
-	if err := pki.Generate(dir); err != nil {
+	if err := pki.Generate(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -23,6 +23,8 @@ const (
 	Controllers      = "kube-controller-manager"
 	Scheduler        = "kube-scheduler"
 	FakeKubelet      = "kwok"
+	Kubelet          = "kubelet"
+	APIServerKubelet = "kube-apiserver-kubelet-client"
 )
 
 // FrontProxyUser is the only name the API server takes a front proxy for.
@@ -31,24 +33,26 @@ const FrontProxyUser = "front-proxy-client"
 // serviceIP is the first address of the service range: what pods reach the API server by.
 const serviceIP = "10.96.0.1"
 
-// Generate writes all certificates and keys of a cluster into dir. etcd has an authority
-// of its own: a client of the API server is none of etcd's.
-func Generate(dir string) error {
+// Node is a real node, whose kubelet is a client of the API server and a server for it.
+type Node struct{ Name, Address string }
+
+// Generate writes all certificates and keys of a cluster into dir; node is nil where there is no real one. etcd has an
+// authority of its own: a client of the API server is none of etcd's.
+func Generate(dir string, node *Node) error {
 	loopback := []string{"127.0.0.1", "localhost"}
 	api := append([]string{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
 		"kubernetes.default.svc.cluster.local", serviceIP}, loopback...)
-	masters := []string{"system:masters"}
 	for _, authority := range []struct {
 		name   string
 		leaves []Leaf
 	}{
-		{CA, []Leaf{
+		{CA, append(nodeLeaves(node), []Leaf{
 			{Name: APIServer, User: "kube-apiserver", Hosts: api},
 			{Name: Admin, User: "kubernetes-admin", Groups: masters},
 			{Name: Controllers, User: "system:kube-controller-manager", Hosts: loopback},
 			{Name: Scheduler, User: "system:kube-scheduler", Hosts: loopback},
 			{Name: FakeKubelet, User: "kwok", Groups: masters},
-		}},
+		}...)},
 		{FrontProxyCA, []Leaf{{Name: FrontProxyClient, User: FrontProxyUser}}},
 		{EtcdCA, []Leaf{
 			{Name: Etcd, User: "etcd", Hosts: loopback},
@@ -66,6 +70,19 @@ func Generate(dir string) error {
 		}
 	}
 	return writeServiceAccountKeys(dir)
+}
+
+// masters are allowed everything.
+var masters = []string{"system:masters"}
+
+func nodeLeaves(node *Node) []Leaf {
+	if node == nil {
+		return nil
+	}
+	return []Leaf{
+		{Name: Kubelet, User: "system:node:" + node.Name, Groups: []string{"system:nodes"}, Hosts: []string{node.Name, node.Address}},
+		{Name: APIServerKubelet, User: APIServerKubelet, Groups: masters},
+	}
 }
 
 func writeServiceAccountKeys(dir string) error {

@@ -32,7 +32,7 @@ func pool(t *testing.T, dir, name string) *x509.CertPool {
 
 func TestGenerate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
-	if err := Generate(dir); err != nil {
+	if err := Generate(dir, &Node{Name: "real-1", Address: "198.18.0.2"}); err != nil {
 		t.Fatal(err)
 	}
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
@@ -45,6 +45,8 @@ func TestGenerate(t *testing.T) {
 		{Scheduler, CA, EtcdCA, "localhost", "system:kube-scheduler", ""},
 		{Controllers, CA, EtcdCA, "127.0.0.1", "system:kube-controller-manager", ""},
 		{FakeKubelet, CA, EtcdCA, "", "kwok", "system:masters"},
+		{Kubelet, CA, EtcdCA, "198.18.0.2", "system:node:real-1", "system:nodes"},
+		{APIServerKubelet, CA, EtcdCA, "", APIServerKubelet, "system:masters"},
 		{FrontProxyClient, FrontProxyCA, CA, "", FrontProxyUser, ""},
 		{Etcd, EtcdCA, CA, "127.0.0.1", "etcd", ""},
 		{APIServerEtcd, EtcdCA, CA, "", "kube-apiserver", ""},

@@ -2,10 +2,7 @@ package recipe
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,9 +17,11 @@ const (
 	kwokVersion = "v0.8.0"
 	helmVersion = "v3.22.0"
 	// exampleVersion is what the profile profiles/drivers/example.yaml runs.
-	exampleVersion  = "v0.2.1"
-	operatorModule  = "github.com/flant/addon-operator"
-	oldestSupported = 34
+	exampleVersion = "v0.2.1"
+	// containerdVersion: from 2.0 on containerd injects CDI devices; Debian's 1.6 silently does not.
+	containerdVersion = "v2.2.9"
+	operatorModule    = "github.com/flant/addon-operator"
+	oldestSupported   = 34
 	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
 	// reports it as the cluster's version where it has no cluster, as its own releases do.
 	helmKubernetes = "37"
@@ -30,8 +29,11 @@ const (
 
 // Names of all programs in the order in which building them wastes least: each group
 // shares its module, and the largest comes first.
-var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl",
-	"etcd", "helm", "kwok", "addon-operator", ExampleDriver}
+var Names = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl",
+	"etcd", "helm", "kwok", "addon-operator", ExampleDriver, "containerd", "containerd-shim-runc-v2", "ctr", Workload}
+
+// Workload is the program of this repository that plays workloads on a real node: test/workload.
+const Workload = "workload"
 
 // ExampleDriver is the DRA driver that needs no hardware.
 const ExampleDriver = "dra-example-kubeletplugin"
@@ -51,11 +53,11 @@ func ParseKubernetes(version string) (string, error) {
 	return version, nil
 }
 
-// For returns the recipe of one program. operatorDir is test/operator of this repository;
-// only addon-operator needs it.
-func For(component, kubernetes, operatorDir string) (Recipe, error) {
+// For returns the recipe of one program. dir is the folder of its committed module in this repository, for those that Committed
+// names.
+func For(component, kubernetes, dir string) (Recipe, error) {
 	switch component {
-	case "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl":
+	case "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl":
 		return kubernetesRecipe(component, kubernetes), nil
 	case "etcd":
 		const module = "go.etcd.io/etcd/server/v3"
@@ -67,8 +69,12 @@ func For(component, kubernetes, operatorDir string) (Recipe, error) {
 		return helmRecipe(), nil
 	case ExampleDriver:
 		return exampleDriverRecipe(), nil
+	case "containerd", "containerd-shim-runc-v2", "ctr":
+		return containerdRecipe(component), nil
 	case "addon-operator":
-		return operatorRecipe(operatorDir)
+		return operatorRecipe(dir)
+	case Workload:
+		return workloadRecipe(dir)
 	}
 	return Recipe{}, fmt.Errorf("program %q is not one of %s", component, strings.Join(Names, ", "))
 }
@@ -116,23 +122,11 @@ func exampleDriverRecipe() Recipe {
 		Module: Module{Name: "dra-example-driver", Requires: []wrapper.Requirement{{Module: module, Version: exampleVersion}}}}
 }
 
-func operatorRecipe(dir string) (Recipe, error) {
-	var content strings.Builder
-	for _, name := range []string{"go.mod", "go.sum"} {
-		raw, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return Recipe{}, fmt.Errorf("addon-operator: its module is expected in test/operator of this repository: %w", err)
-		}
-		content.Write(raw)
-	}
-	fields := strings.Fields(content.String())
-	at := slices.Index(fields, operatorModule)
-	if at < 0 || at+1 == len(fields) {
-		return Recipe{}, fmt.Errorf("addon-operator: %s/go.mod does not require %s", dir, operatorModule)
-	}
-	version := fields[at+1]
-	return Recipe{Component: "addon-operator", Version: version,
-		Module:    Module{Content: content.String(), Dir: dir},
-		Package:   operatorModule + "/cmd/addon-operator",
-		Variables: map[string]string{operatorModule + "/pkg/app.Version": version}}, nil
+// containerdRecipe leaves out the snapshotters that need C libraries or devices.
+func containerdRecipe(component string) Recipe {
+	const module = "github.com/containerd/containerd/v2"
+	return Recipe{Component: component, Version: containerdVersion, Package: module + "/cmd/" + component,
+		Module:    Module{Name: "containerd", Requires: []wrapper.Requirement{{Module: module, Version: containerdVersion}}},
+		Tags:      []string{"no_btrfs", "no_zfs", "no_devmapper"},
+		Variables: map[string]string{module + "/version.Version": containerdVersion}}
 }

@@ -19,6 +19,8 @@ type Recipe struct {
 	Module  Module
 	// Package is what `go build` is given.
 	Package string
+	// Tags are build tags.
+	Tags []string `json:",omitempty"`
 	// Variables are set by the linker: package path and variable name → value.
 	Variables map[string]string
 }

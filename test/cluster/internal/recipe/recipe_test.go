@@ -9,7 +9,7 @@ import (
 
 func mustFor(t *testing.T, component, kubernetes string) Recipe {
 	t.Helper()
-	r, err := For(component, kubernetes, filepath.Join("..", "..", "..", "operator"))
+	r, err := For(component, kubernetes, filepath.Join("..", "..", "..", "..", Committed[component]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/gates"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/layout"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/process"
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/realnode"
 )
 
 // Phase tells a cluster that came up from one whose `up` did not finish.
@@ -37,6 +38,14 @@ type Cluster struct {
 	Options   Options            `json:"options"`
 	Ports     map[string]int     `json:"ports"`
 	Processes map[string]Process `json:"processes"`
+	// Node is the real node, where there is one.
+	Node *Node `json:"node,omitempty"`
+}
+
+// Node is what a real node has of the machine.
+type Node struct {
+	Network realnode.Network `json:"network"`
+	Cgroup  string           `json:"cgroup"`
 }
 
 // Options are what the user asked for.
@@ -47,6 +56,8 @@ type Options struct {
 	RuntimeConfig string    `json:"runtimeConfig,omitempty"`
 	// AdmissionPlugins are enabled besides Kubernetes' own defaults.
 	AdmissionPlugins []string `json:"admissionPlugins,omitempty"`
+	// RealNodes is how many nodes have a kubelet, 0 or 1.
+	RealNodes int `json:"realNodes,omitempty"`
 	// ControlPlanePods publishes stand-in Pods of the control plane.
 	ControlPlanePods bool `json:"controlPlanePods"`
 }
@@ -110,21 +121,38 @@ func (c *Cluster) Mark(component string) string { return c.Token + "/" + compone
 // TakenPorts are the ports recorded by all clusters of the folder, running or not.
 func TakenPorts(clusters string) (map[int]bool, error) {
 	taken := map[int]bool{}
+	err := each(clusters, func(c *Cluster) {
+		for _, port := range c.Ports {
+			taken[port] = true
+		}
+	})
+	return taken, err
+}
+
+// TakenNetworks are the networks of real nodes recorded by all clusters of the folder.
+func TakenNetworks(clusters string) (map[realnode.Network]bool, error) {
+	taken := map[realnode.Network]bool{}
+	err := each(clusters, func(c *Cluster) {
+		if c.Node != nil {
+			taken[c.Node.Network] = true
+		}
+	})
+	return taken, err
+}
+
+func each(clusters string, do func(*Cluster)) error {
 	records, err := filepath.Glob(filepath.Join(clusters, "*", filepath.Base(layout.Dir("x").State())))
 	if err != nil {
-		return nil, fmt.Errorf("the clusters in %s cannot be listed: %w", clusters, err)
+		return fmt.Errorf("the clusters in %s cannot be listed: %w", clusters, err)
 	}
 	for _, record := range records {
 		cluster, err := Load(layout.Dir(filepath.Dir(record)))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if cluster == nil {
-			continue
-		}
-		for _, port := range cluster.Ports {
-			taken[port] = true
+		if cluster != nil {
+			do(cluster)
 		}
 	}
-	return taken, nil
+	return nil
 }
