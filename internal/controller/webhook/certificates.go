@@ -184,7 +184,7 @@ func (k *keeper) serve(pair certificate.Pair) error {
 	leaf, err := pair.Check(k.now(), k.names())
 	if err != nil {
 		// What is served stays: it may still be trusted.
-		return fmt.Errorf("Secret %s/%s: %w", k.namespace, k.config.Secret, err)
+		return fmt.Errorf("in Secret %s/%s: %w", k.namespace, k.config.Secret, err)
 	}
 	c, err := pair.TLS()
 	if err != nil {
