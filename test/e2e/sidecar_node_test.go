@@ -1,0 +1,192 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// drain is how long the engine works on after SIGTERM.
+const drain = 10 * time.Second
+
+// exampleWithSidecar is the example driver's profile with the exporter's stand-in as its exporter.
+func exampleWithSidecar(t *testing.T, image string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "profiles", "drivers", "example.yaml"))
+	require.NoError(t, err)
+	profile := map[string]any{}
+	require.NoError(t, yaml.Unmarshal(raw, &profile))
+	repository, tag, _ := strings.Cut(image, ":")
+	profile["exporter"] = map[string]any{
+		"image": map[string]any{"repository": repository, "tag": tag}, "port": 9400, "command": []any{"/workload", "exporter"},
+		"sidecar": map[string]any{"env": []any{
+			map[string]any{"name": "DCGM_EXPORTER_LISTEN", "value": "{listen}"}, map[string]any{"name": "DCGM_EXPORTER_INTERVAL", "value": "{intervalMs}"},
+		}},
+	}
+	custom, err := yaml.Marshal(map[string]any{"customDrivers": []any{profile}})
+	require.NoError(t, err)
+	return exampleSettings + "exporter: {mode: Sidecar, sidecar: {namespaces: [inference], interval: 1s}}\n" + string(custom)
+}
+
+// samples are taken of a pod's exporter once a second, as a scraper does.
+type samples struct {
+	mu    sync.Mutex
+	taken []time.Time
+}
+
+func (s *samples) take(ctx context.Context, n *realNode, pod *corev1.Pod) {
+	for ctx.Err() == nil {
+		if text, err := n.get(pod, "9400", "/metrics"); err == nil && strings.Contains(text, "DCGM_FI_DEV_FB_USED") {
+			s.mu.Lock()
+			s.taken = append(s.taken, time.Now())
+			s.mu.Unlock()
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// drained deletes a pod whose engine drains and returns when that was, how long the pod took to end, when the last sample was
+// taken and the longest time without one meanwhile, all counted from the deletion.
+func (n *realNode) drained(t *testing.T, pod *corev1.Pod) (ended, last, hole time.Duration) {
+	t.Helper()
+	r := n.r
+	r.create(pod)
+	r.eventually("pod "+pod.Name+" runs", 90*time.Second, r.podIs(pod.Namespace, pod.Name, corev1.PodRunning))
+	require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := &samples{}
+	go s.take(ctx, n, pod)
+	r.eventually("it is scraped", 30*time.Second, func(context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.taken) < 2 {
+			return fmt.Errorf("%d samples", len(s.taken))
+		}
+		return nil
+	})
+	_, err := n.get(pod, "8000", "/")
+	require.NoError(t, err)
+	began := time.Now()
+	require.NoError(t, r.client.Delete(t.Context(), pod))
+	r.eventually("pod "+pod.Name+" is gone", 60*time.Second, func(ctx context.Context) error {
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("still there (%v)", err)
+		}
+		return nil
+	})
+	ended = time.Since(began)
+	stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := time.Duration(0)
+	for _, at := range s.taken {
+		if after := at.Sub(began); after > 0 {
+			hole = max(hole, after-before)
+			before, last = after, after
+		}
+	}
+	return ended, last, max(hole, drain-before)
+}
+
+// On a real kubelet: an engine that drains after SIGTERM is scraped until it has exited and once more, then the sidecar ends in
+// time. The same exporter as an ordinary container leaves a hole. A Job with the sidecar completes.
+func TestSidecarLastSample(t *testing.T) {
+	t.Parallel()
+	r, node := upReal(t)
+	node.loadProduct()
+	node.loadExample()
+	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
+	r.kubectl("label", "node", node.Name, "accelerator=fake")
+	r.install(exampleWithSidecar(t, node.Image))
+	r.eventually("driver runs", 90*time.Second, r.driverRuns(plainNamespace, "example", "fake", node.Name))
+	r.templatesWritten("fake-gpu", "inference")
+
+	engine := func(name string) *corev1.Pod {
+		p := node.workload("inference", name, "engine", "--drain="+drain.String())
+		p.Labels = map[string]string{"gpu-dra.deckhouse.io/exporter": "sidecar"}
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("fake-gpu")}}
+		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+		p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](30)
+		return p
+	}
+	// By its Service, as in any cluster: here the controller is a pod.
+	r.eventually("the API server reaches the webhook", 90*time.Second, func(ctx context.Context) error {
+		p := engine("dry")
+		if err := r.client.Create(ctx, p, client.DryRunAll); err != nil || sidecars(p) != 1 {
+			return fmt.Errorf("%d sidecars (%v), %v; the API server says:%s", sidecars(p), err, p.Annotations, r.webhookCalls())
+		}
+		return nil
+	})
+	with := engine("with")
+	ended, last, hole := node.drained(t, with)
+	t.Logf("native sidecar: pod gone after %.1f s, last sample at %.1f s, longest time without one %.1f s", ended.Seconds(), last.Seconds(), hole.Seconds())
+	require.Equal(t, 1, sidecars(with))
+	require.Greater(t, last, drain, "one more sample after the engine has exited")
+	require.Less(t, hole, 4*time.Second)
+	require.Less(t, ended, 30*time.Second, "within the grace period")
+
+	ordinary := engine("without")
+	ordinary.Labels = nil
+	exporter := *ordinary.Spec.Containers[0].DeepCopy()
+	exporter.Name, exporter.Args = "exporter", []string{"exporter"}
+	exporter.Env = []corev1.EnvVar{{Name: "DCGM_EXPORTER_INTERVAL", Value: "1000"}}
+	ordinary.Spec.Containers = append(ordinary.Spec.Containers, exporter)
+	_, last, hole = node.drained(t, ordinary)
+	t.Logf("ordinary container: last sample at %.1f s, longest time without one %.1f s", last.Seconds(), hole.Seconds())
+	require.Less(t, last, drain-4*time.Second, "what the sidecar is for")
+	require.Greater(t, hole, 4*time.Second)
+
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "inference", Name: "job"}}
+	template := engine("job")
+	template.Spec.Containers[0].Args = []string{"engine", "--life=3s"}
+	template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec}
+	r.create(job)
+	r.eventually("a Job with the sidecar completes", 90*time.Second, func(ctx context.Context) error {
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+			return err
+		}
+		if job.Status.Succeeded != 1 {
+			return fmt.Errorf("status %+v", job.Status)
+		}
+		return nil
+	})
+	var pods corev1.PodList
+	require.NoError(t, r.client.List(t.Context(), &pods, client.InNamespace("inference"), client.MatchingLabels{"job-name": "job"}))
+	require.Len(t, pods.Items, 1)
+	require.Equal(t, 1, sidecars(&pods.Items[0]))
+	for _, s := range pods.Items[0].Status.InitContainerStatuses {
+		require.Zero(t, s.State.Terminated.ExitCode, s.Name)
+	}
+}
+
+// webhookCalls are what the API server logged of webhooks last.
+func (r *rig) webhookCalls() string {
+	logs, _ := filepath.Glob(filepath.Join(filepath.Dir(r.kubeconfig()), "logs", "kube-apiserver*"))
+	out := ""
+	for _, log := range logs {
+		data, _ := os.ReadFile(log)
+		for _, line := range strings.Split(string(data), "\n") {
+			if strings.Contains(line, "failed calling webhook") || strings.Contains(line, "Failed calling webhook") {
+				out = "\n" + line
+			}
+		}
+	}
+	return out
+}
