@@ -15,6 +15,9 @@ another, as far as it spoils what the chart makes of it. profile.Validate in Go 
 {{- include "gpu-dra.checkOwnContainers" $in -}}
 {{- include "gpu-dra.checkOwnConditions" $in -}}
 {{- end -}}
+{{- if $own.exporter -}}
+{{- include "gpu-dra.checkOwnExporter" $in -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -114,7 +117,11 @@ before it.
 {{- $_ := set $known .name true -}}
 {{- end -}}
 {{- range $parts -}}
-{{- $gate := ((index . 1).when | default dict).gate -}}
+{{- $when := (index . 1).when | default dict -}}
+{{- if or $when.profiling $when.adminClaim -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "%s.when" (index . 0)) "profiling or adminClaim" "neither: they are for parts of an exporter") -}}
+{{- end -}}
+{{- $gate := $when.gate -}}
 {{- if and $gate (not (hasKey $known $gate)) -}}
 {{- include "gpu-dra.ownFault" (list $in (printf "%s.when.gate" (index . 0)) (quote $gate) "a gate that the profile lists in gates") -}}
 {{- end -}}

@@ -32,6 +32,7 @@ exporter:
   metrics: Default
   customMetrics: []
   interval: 30s
+  adminAccess: Auto
 monitoring:
   labels: {}
   podMonitor: Auto

@@ -19,6 +19,9 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 	plugin := func(more string) string {
 		return profile("gates: [{name: A}], plugin: {image: {repository: r.example/a, tag: v1.0.0}, " + more + "}")
 	}
+	exporter := func(more string) string {
+		return profile("exporter: {image: {repository: r.example/a, tag: v1.0.0}, port: 9000, " + more + "}")
+	}
 	mounts := func(more string) string { return plugin("containers: [{name: a, mounts: [" + more + "]}]") }
 	for in, field := range map[string]string{
 		profile("classes: [{name: a.b, expression: 'true'}, {name: a.b, expression: 'false'}]"):                                  "classes[1].name",
@@ -40,6 +43,20 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 		plugin("containers: [{name: a}], waitFor: [{what: x, hostPath: /a, anyOf: ['{cdiRoot}']}]"):                              "plugin.waitFor[0].anyOf[0]",
 		plugin("containers: [{name: a}], rules: [{apiGroups: [''], resources: [nodes], verbs: [get], when: {gate: B}}]"):         "plugin.rules[0].when.gate",
 		plugin("containers: [{name: a}], namespaceRules: [{apiGroups: [''], resources: [pods], verbs: [get], when: {gate: B}}]"): "plugin.namespaceRules[0].when.gate",
+		plugin("containers: [{name: a, env: [{name: X, value: a, when: {profiling: true}}]}]"):                                   "plugin.containers[0].env[0].when",
+		exporter("args: ['{logLevel}']"):                                                                                         "exporter.args[0]",
+		exporter("env: [{name: X, value: '{counters}'}]"):                                                                        "exporter.env[0].value",
+		exporter("env: [{name: X, value: a}, {name: X, value: b}]"):                                                              "exporter.env[1].name",
+		exporter("env: [{name: X, value: a, when: {gate: A}}]"):                                                                  "exporter.env[0].when",
+		exporter("env: [{name: X, value: a, when: {adminClaim: true}}]"):                                                         "exporter.env[0].when.adminClaim",
+		exporter("mounts: [{name: gpu-dra-config, hostPath: /a}]"):                                                               "exporter.mounts[0].name",
+		exporter("mounts: [{name: x, hostPath: '/{image}'}]"):                                                                    "exporter.mounts[0].hostPath",
+		exporter("waitFor: [{what: x, hostPath: /a, anyOf: ['{cdiRoot}']}]"):                                                     "exporter.waitFor[0].anyOf[0]",
+		exporter("health: {path: /, port: 9000}"):                                                                                "exporter.health.port",
+		exporter("adminClaim: {class: a.b}"):                                                                                     "exporter.adminClaim.class",
+		exporter("config: {path: /a, files: {b: '{kubeletRoot}'}}"):                                                              "exporter.config.files[b]",
+		exporter("config: {path: /a, files: {'a/b': x}}"):                                                                        "exporter.config.files[a/b]",
+		exporter("memory: {base: 1Mi, perDevice: 1Mi}, resources: {limits: {memory: 1Gi}}"):                                      "exporter.resources.limits[memory]",
 		mounts("{name: x, hostPath: '/a/{logLevel}'}"):                                                                           "plugin.containers[0].mounts[0].hostPath",
 		mounts("{name: x, hostPath: /a, path: '/a/{image}'}"):                                                                    "plugin.containers[0].mounts[0].path",
 		mounts("{name: guard-wait-0, hostPath: /a}"):                                                                             "plugin.containers[0].mounts[0].name",

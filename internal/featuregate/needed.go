@@ -53,6 +53,7 @@ func Needed(s *settings.Settings, profiles *profile.Set) []Need {
 		for _, name := range g.Drivers {
 			if d, ok := profiles.ByName(name); ok {
 				n.driver(s, g, d)
+				n.exporter(s, g, d)
 			}
 		}
 	}
@@ -86,6 +87,21 @@ func (n needs) driver(s *settings.Settings, g settings.NodeGroup, d *profile.Dri
 	}
 	for _, c := range d.Classes {
 		n.class(s.DeviceClasses, c.Name, c.ExtendedResourceName)
+	}
+}
+
+// exporter of a driver: whether it claims with admin access under Auto depends on who installs the chart, so the gate is watched then.
+func (n needs) exporter(s *settings.Settings, g settings.NodeGroup, d *profile.Driver) {
+	const gate = "DRAAdminAccess"
+	if s.Exporter.Mode != "DaemonSet" || g.Passthrough || d.Exporter == nil || d.Exporter.AdminClaim == nil {
+		return
+	}
+	switch s.Exporter.AdminAccess {
+	case "Always":
+		n.need(gate, "exporter.adminAccess")
+	case "Never":
+	default:
+		n.observe(gate)
 	}
 }
 

@@ -1,6 +1,9 @@
 package profile
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+)
 
 // Exporter is the exporter of the driver's metrics as the chart runs it, one DaemonSet a node group, and as the controller puts
 // it into pods.
@@ -64,6 +67,20 @@ func (e *Exporter) Path() string {
 		return "/metrics"
 	}
 	return e.MetricsPath
+}
+
+// TooOld tells whether the version in a tag is older than MinVersion. A tag with none in it is taken for a new one.
+func (e *Exporter) TooOld(tag string) bool {
+	found := tagVersions.FindAllString(tag, -1)
+	if len(found) == 0 || e.MinVersion == "" {
+		return false
+	}
+	oldest, err := version.ParseGeneric(e.MinVersion)
+	if err != nil {
+		return false
+	}
+	got, err := version.ParseGeneric(found[len(found)-1])
+	return err == nil && got.LessThan(oldest)
 }
 
 // ExporterHealth is an HTTP endpoint.

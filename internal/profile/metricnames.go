@@ -8,8 +8,8 @@ type MetricNames struct {
 	Series map[string][]MetricSeries `json:"series,omitempty"`
 	// Renamed are metrics that a newer version of the exporter calls by another name.
 	Renamed []Renamed `json:"renamed,omitempty"`
-	// RenamedLabels are labels of which the same is true; their factor is not used.
-	RenamedLabels []Renamed `json:"renamedLabels,omitempty"`
+	// RenamedLabels are labels of which the same is true.
+	RenamedLabels []RenamedLabel `json:"renamedLabels,omitempty"`
 }
 
 // MetricSeries is a metric, or the sum of some.
@@ -28,4 +28,10 @@ type Renamed struct {
 	Now string `json:"now"`
 	// Factor from the new unit to the old; 0: 1.
 	Factor float64 `json:"factor,omitempty"`
+}
+
+// RenamedLabel is a name of a label that changed.
+type RenamedLabel struct {
+	Was string `json:"was"`
+	Now string `json:"now"`
 }

@@ -47,8 +47,17 @@ func (c *checker) metricNames(m *MetricNames) {
 			c.series(fmt.Sprintf("%s[%d].", field, i), s)
 		}
 	}
-	c.renamed(at+"renamed", m.Renamed, seriesName)
-	c.renamed(at+"renamedLabels", m.RenamedLabels, metricName)
+	if len(m.Renamed) > 64 {
+		c.wrong(at+"renamed", phrase(fmt.Sprintf("%d entries", len(m.Renamed))), "at most 64")
+	}
+	for i, r := range m.Renamed {
+		field := fmt.Sprintf("%srenamed[%d].", at, i)
+		c.renamed(field, r.Was, r.Now, seriesName)
+		c.factor(field, r.Factor)
+	}
+	for i, r := range m.RenamedLabels {
+		c.renamed(fmt.Sprintf("%srenamedLabels[%d].", at, i), r.Was, r.Now, metricName)
+	}
 }
 
 func (c *checker) series(field string, s MetricSeries) {
@@ -69,26 +78,21 @@ func (c *checker) series(field string, s MetricSeries) {
 			c.wrong(at, s.Match[label], "a value of letters, digits, spaces and . _ / -")
 		}
 	}
-	if s.Factor < 0 {
-		c.wrong(field+"factor", s.Factor, "a number above 0")
-	}
+	c.factor(field, s.Factor)
 	oneOf(c, field+"aggregate", s.Aggregate, "", "max", "sum")
 }
 
-func (c *checker) renamed(field string, list []Renamed, name *regexp.Regexp) {
-	if len(list) > 64 {
-		c.wrong(field, phrase(fmt.Sprintf("%d entries", len(list))), "at most 64")
+func (c *checker) factor(field string, factor float64) {
+	if factor < 0 {
+		c.wrong(field+"factor", factor, "a number above 0")
 	}
-	for i, r := range list {
-		at := fmt.Sprintf("%s[%d].", field, i)
-		if !name.MatchString(r.Was) {
-			c.wrong(at+"was", r.Was, "the name before")
-		}
-		if !name.MatchString(r.Now) || r.Now == r.Was {
-			c.wrong(at+"now", r.Now, "another name, the one of the newer exporter")
-		}
-		if r.Factor < 0 {
-			c.wrong(at+"factor", r.Factor, "a number above 0")
-		}
+}
+
+func (c *checker) renamed(field, was, now string, name *regexp.Regexp) {
+	if !name.MatchString(was) {
+		c.wrong(field+"was", was, "the name before")
+	}
+	if !name.MatchString(now) || now == was {
+		c.wrong(field+"now", now, "another name, the one of the newer exporter")
 	}
 }

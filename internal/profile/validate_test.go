@@ -43,6 +43,7 @@ func valid() *Driver {
 		KubernetesGates: []GateNeed{{Gate: "DRAPartitionableDevices", Partitioning: "Dynamic", DriverGate: "Slices"}},
 		Gates:           validGates(),
 		Plugin:          validPlugin(),
+		Exporter:        validExporter(),
 	}
 }
 

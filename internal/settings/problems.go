@@ -22,6 +22,7 @@ func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Prob
 		}
 	}
 	out = append(out, labelProblems("monitoring.labels", s.Monitoring.Labels)...)
+	out = append(out, exporterProblems(s, profiles)...)
 	return append(out, classProblems(s, profiles)...)
 }
 

@@ -72,6 +72,17 @@ type DriverConfig struct {
 	LogLevel  *int32     `json:"logLevel,omitempty"`
 	Resources *Resources `json:"resources,omitempty"`
 	ExtraEnv  []EnvVar   `json:"extraEnv,omitempty"`
+	// Exporter of the driver's metrics; nil: as the profile says.
+	Exporter *DriverExporter `json:"exporter,omitempty"`
+}
+
+// DriverExporter configures the exporter of one driver's metrics.
+type DriverExporter struct {
+	Image     *Image     `json:"image,omitempty"`
+	Resources *Resources `json:"resources,omitempty"`
+	ExtraEnv  []EnvVar   `json:"extraEnv,omitempty"`
+	// RuntimeClassName of its pods; empty: the default runtime.
+	RuntimeClassName string `json:"runtimeClassName,omitempty"`
 }
 
 // Image of a container in place of the chosen one; empty fields keep what was chosen.
@@ -140,6 +151,8 @@ type Exporter struct {
 	CustomMetrics []string `json:"customMetrics,omitempty"`
 	// Interval of collection and scraping.
 	Interval *metav1.Duration `json:"interval,omitempty"`
+	// AdminAccess: Auto, Always or Never.
+	AdminAccess string `json:"adminAccess,omitempty"`
 }
 
 // Sidecar configures the exporter in mode Sidecar.

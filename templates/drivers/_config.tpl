@@ -86,7 +86,7 @@ is no version. Empty where neither is one. Takes a dict: plugin, config.
 {{- end -}}
 {{- end -}}
 
-{{- /* Whether a part of a plugin is on: "true", or nothing. Takes a dict: when (may be nothing), variant (_variant.tpl), ctx. */ -}}
+{{- /* Whether a part of a plugin or an exporter is on: "true", or nothing. Takes a dict: when (may be nothing), variant (_variant.tpl, exporter/_variant.tpl), ctx. */ -}}
 {{- define "gpu-dra.when" -}}
 {{- $variant := .variant -}}
 {{- $on := true -}}
@@ -98,6 +98,9 @@ is no version. Empty where neither is one. Takes a dict: plugin, config.
 {{- end -}}
 {{- end -}}
 {{- if and .computeDomains (not $variant.config.computeDomains) -}}
+{{- $on = false -}}
+{{- end -}}
+{{- if or (and .profiling (not $variant.profiling)) (and .adminClaim (not $variant.adminClaim)) -}}
 {{- $on = false -}}
 {{- end -}}
 {{- /* A version that nobody can tell is taken for a new one: who builds an image of their own seldom builds an old one. */ -}}

@@ -1,6 +1,7 @@
 {{- /*
 The init container that keeps a plugin from starting beside another manager of the same cards, or before the files are there that
-it needs. Adds the host folders it looks into to the dict `volumes`. Takes a dict: root, driver, variant, volumes.
+it needs. Adds the host folders it looks into to the dict `volumes`. Takes a dict: root, driver, variant, volumes, and token, the name
+of a volume with a token where the pod does not mount one everywhere.
 */ -}}
 {{- define "gpu-dra.guardContainer" -}}
 {{- $root := .root -}}
@@ -71,14 +72,19 @@ it needs. Adds the host folders it looks into to the dict `volumes`. Takes a dic
       type: RuntimeDefault
     capabilities:
       drop: [ALL]
-  {{- with $mounts }}
+  {{- if or $mounts .token }}
   volumeMounts:
-  {{- range $host, $volume := . }}
+  {{- end }}
+  {{- range $host, $volume := $mounts }}
   # What is mounted there later has to be seen here: a driver may come in a container of its own.
   - name: {{ $volume | quote }}
     mountPath: {{ clean (printf "/host/%s" $host) | quote }}
     readOnly: true
     mountPropagation: HostToContainer
   {{- end }}
+  {{- with .token }}
+  - name: {{ . | quote }}
+    mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+    readOnly: true
   {{- end }}
 {{- end -}}

@@ -1,0 +1,206 @@
+package charttest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/values"
+)
+
+const nvidiaGroup = "nodeGroups: [{name: a, drivers: [nvidia], nodeSelector: {a: b}}]\n"
+
+// exporterOf renders with settings and returns the exporter's container and its DaemonSet.
+func exporterOf(t *testing.T, o Options, name string) (corev1.Container, *appsv1.DaemonSet) {
+	t.Helper()
+	ds := daemonSet(t, o, name)
+	return ds.Spec.Template.Spec.Containers[0], ds
+}
+
+// Labels and the port's name are what the PodMonitor goes by.
+func TestExporterDaemonSet(t *testing.T) {
+	c, ds := exporterOf(t, Options{Values: parse(t, nvidiaGroup)}, "exporter-nvidia-a")
+	for key, want := range map[string]string{
+		"gpu-dra.deckhouse.io/driver": "nvidia", "gpu-dra.deckhouse.io/node-group": "a", "app.kubernetes.io/component": "exporter-nvidia",
+	} {
+		require.Equal(t, want, ds.Spec.Template.Labels[key])
+	}
+	require.Equal(t, corev1.ContainerPort{Name: "metrics", ContainerPort: 9400}, c.Ports[0])
+	pod := ds.Spec.Template.Spec
+	require.Equal(t, []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, pod.Tolerations)
+	require.False(t, pod.HostNetwork || pod.HostPID || pod.HostIPC)
+	require.False(t, *pod.AutomountServiceAccountToken)
+	require.Contains(t, mounts(c), "gpu-dra-token")
+	require.Contains(t, mounts(pod.InitContainers[0]), "gpu-dra-token")
+	require.Equal(t, []corev1.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop)
+	require.Empty(t, c.SecurityContext.Capabilities.Add)
+	require.Equal(t, "/health", c.StartupProbe.HTTPGet.Path)
+	require.GreaterOrEqual(t, c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds, int32(45), "a slow start is no fault")
+	require.Equal(t, []string{
+		"get /nodes", "get /pods", "get resource.k8s.io/resourceslices", "list /pods", "list resource.k8s.io/resourceslices",
+		"watch /pods", "watch resource.k8s.io/resourceslices",
+	}, rules(Find[*rbacv1.ClusterRole](objects(t, Options{Values: parse(t, nvidiaGroup)}), "gpu-dra:exporter-nvidia").Rules))
+}
+
+func TestExporterFollowsTheKubelet(t *testing.T) {
+	in := strings.Replace(nvidiaGroup, "drivers:", "kubeletRootDir: /data/kubelet, drivers:", 1)
+	c, ds := exporterOf(t, Options{Values: parse(t, in)}, "exporter-nvidia-a")
+	require.Equal(t, "/data/kubelet/pod-resources", ds.Spec.Template.Spec.Volumes[0].HostPath.Path)
+	require.Equal(t, "/var/lib/kubelet/pod-resources", mounts(c)["pod-resources"].MountPath)
+}
+
+// The modes, the groups that have none, and exporters that nobody knows.
+func TestExporterRunsWhereItMay(t *testing.T) {
+	for in, want := range map[string]bool{
+		nvidiaGroup:                               true,
+		nvidiaGroup + "exporter: {mode: 'Off'}":   false,
+		nvidiaGroup + "exporter: {mode: Sidecar}": false,
+		strings.Replace(nvidiaGroup, "drivers:", "passthrough: true, drivers:", 1):                 false,
+		strings.Replace(nvidiaGroup, "nvidia", "example", 1):                                       false,
+		strings.Replace(nvidiaGroup, "nvidia", "intel-gpu", 1):                                     false,
+		strings.Replace(nvidiaGroup, "nvidia", "intel-gpu", 1) + "exporter: {adminAccess: Always}": true,
+	} {
+		found := false
+		for id := range byID(t, objects(t, Options{Values: parse(t, in)})) {
+			found = found || strings.Contains(id, "DaemonSet") && strings.Contains(id, "exporter-")
+		}
+		require.Equal(t, want, found, in)
+	}
+}
+
+func TestExporterAndItsClaim(t *testing.T) {
+	claims := func(o Options) []*resourcev1.ResourceClaimTemplate {
+		var out []*resourcev1.ResourceClaimTemplate
+		for _, object := range objects(t, o) {
+			if c, ok := object.(*resourcev1.ResourceClaimTemplate); ok {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	plain := Options{Values: parse(t, nvidiaGroup)}
+	c, ds := exporterOf(t, plain, "exporter-nvidia-a")
+	require.Empty(t, claims(plain), "the API server would refuse the release where the namespace has no label")
+	require.Empty(t, ds.Spec.Template.Spec.ResourceClaims)
+	require.NotContains(t, env(t, c), "NVIDIA_VISIBLE_DEVICES")
+
+	always := Options{Values: merge(t, nvidiaGroup, "exporter: {adminAccess: Always}")}
+	c, ds = exporterOf(t, always, "exporter-nvidia-a")
+	require.Equal(t, "void", env(t, c)["NVIDIA_VISIBLE_DEVICES"])
+	require.Len(t, claims(always), 1)
+	claim := claims(always)[0]
+	require.Equal(t, claim.Name, *ds.Spec.Template.Spec.ResourceClaims[0].ResourceClaimTemplateName)
+	require.Equal(t, []corev1.ResourceClaim{{Name: "devices"}}, c.Resources.Claims)
+	request := claim.Spec.Spec.Devices.Requests[0].Exactly
+	require.True(t, *request.AdminAccess)
+	require.Equal(t, resourcev1.DeviceAllocationModeAll, request.AllocationMode)
+	require.Equal(t, "gpu.nvidia.com", request.DeviceClassName)
+	require.Empty(t, request.Tolerations)
+
+	// The spec is immutable: where it differs, so does the name.
+	always.KubeVersion = "v1.36.1"
+	newer := claims(always)[0]
+	require.Equal(t, []resourcev1.DeviceToleration{{Operator: resourcev1.DeviceTolerationOpExists}}, newer.Spec.Spec.Devices.Requests[0].Exactly.Tolerations)
+	require.NotEqual(t, claim.Name, newer.Name)
+
+	// A card with MIG on is published in parts only.
+	static := Options{Values: parse(t, strings.Replace(nvidiaGroup, "drivers:", "partitioning: Static, drivers:", 1)+"exporter: {adminAccess: Always}")}
+	require.Equal(t, "nvidia-any.gpu-dra.deckhouse.io", claims(static)[0].Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName)
+
+	// Under hooks the namespace is the module's own.
+	all := objects(t, hooks(t, "nodeGroups: [{name: a, drivers: [nvidia]}]", values.NodeGroup{}))
+	require.Equal(t, "true", Find[*corev1.Namespace](all, "d8-gpu-dra").Labels["resource.kubernetes.io/admin-access"])
+}
+
+// The limit follows from the devices of the group's nodes, and the runtime is told of it.
+func TestExporterMemoryFollowsTheDevices(t *testing.T) {
+	limit := func(o Options, name string) (string, map[string]string) {
+		c, _ := exporterOf(t, o, name)
+		return c.Resources.Limits.Memory().String(), env(t, c)
+	}
+	got, vars := limit(Options{Values: parse(t, nvidiaGroup)}, "exporter-nvidia-a")
+	require.Equal(t, "1Gi", got, "without facts a node is taken for one of eight")
+	require.Equal(t, "966367641", vars["GOMEMLIMIT"])
+	require.Equal(t, "1", vars["GOMAXPROCS"])
+	got, _ = limit(Options{Values: parse(t, strings.Replace(nvidiaGroup, "drivers:", "expectedDevices: 16, drivers:", 1))}, "exporter-nvidia-a")
+	require.Equal(t, "1536Mi", got)
+	got, _ = limit(hooks(t, "nodeGroups: [{name: a, drivers: [nvidia]}]", values.NodeGroup{Name: "a", DevicesPerNode: 1}), "exporter-nvidia-a")
+	require.Equal(t, "576Mi", got)
+	got, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {resources: {limits: {memory: 2G, cpu: 1500m}}}}}")}, "exporter-nvidia-a")
+	require.Equal(t, "2G", got)
+	require.Equal(t, "1800000000", vars["GOMEMLIMIT"])
+	require.Equal(t, "2", vars["GOMAXPROCS"])
+	_, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {extraEnv: [{name: GOMEMLIMIT, value: 1GiB}], resources: {limits: {}}}}}")}, "exporter-nvidia-a")
+	require.Equal(t, "1GiB", vars["GOMEMLIMIT"])
+}
+
+func TestExporterMetrics(t *testing.T) {
+	config := func(driver, settings, file string) string {
+		in := strings.Replace(nvidiaGroup, "nvidia", driver, 1) + "exporter: {" + settings + "}"
+		return Find[*corev1.ConfigMap](objects(t, Options{Values: parse(t, in)}), "exporter-"+driver).Data[file]
+	}
+	csv := config("nvidia", "", "counters.csv")
+	require.Contains(t, csv, "DCGM_FI_DEV_GPU_UTIL,gauge,\"")
+	require.NotContains(t, csv, "_PROF_")
+	require.Contains(t, config("nvidia", "metrics: Profiling", "counters.csv"), "DCGM_FI_PROF_DRAM_ACTIVE,gauge,\"")
+	require.Equal(t, "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL,counter,\"Single-bit memory errors since the driver was loaded.\"\nDCGM_FI_DEV_OF_THE_FUTURE,gauge,\"DCGM_FI_DEV_OF_THE_FUTURE\"\n",
+		config("nvidia", "metrics: Custom, customMetrics: [DCGM_FI_DEV_ECC_SBE_VOL_TOTAL, DCGM_FI_DEV_OF_THE_FUTURE, GPU_CLOCK]", "counters.csv"))
+	require.Equal(t, csv, config("nvidia", "metrics: Custom, customMetrics: [GPU_CLOCK]", "counters.csv"), "none of its own: as ever")
+	require.Contains(t, config("amd", "metrics: Custom, customMetrics: [GPU_CLOCK]", "config.json"), `"Fields": ["GPU_CLOCK"]`)
+	require.Contains(t, config("amd", "metrics: Profiling", "config.json"), `"ProfilerMetrics": {"all": true}`)
+	require.Contains(t, config("intel-gpu", "adminAccess: Always, interval: 45s", "config.yaml"), "collection_interval: 45s")
+
+	for settings, want := range map[string]bool{
+		"": false, "metrics: Profiling": true, "metrics: Custom, customMetrics: [DCGM_FI_PROF_SM_ACTIVE]": true, "metrics: Custom, customMetrics: [DCGM_FI_DEV_GPU_UTIL]": false,
+	} {
+		c, _ := exporterOf(t, Options{Values: parse(t, nvidiaGroup+"exporter: {"+settings+"}")}, "exporter-nvidia-a")
+		require.Equal(t, want, len(c.SecurityContext.Capabilities.Add) > 0, settings)
+	}
+	for interval, want := range map[string]string{"30s": "30000", "500ms": "500", "2m": "120000"} {
+		c, _ := exporterOf(t, Options{Values: parse(t, nvidiaGroup+"exporter: {interval: "+interval+"}")}, "exporter-nvidia-a")
+		require.Equal(t, want, env(t, c)["DCGM_EXPORTER_INTERVAL"])
+	}
+}
+
+func TestExporterImagesTooOldForDRA(t *testing.T) {
+	image := func(tag string) string {
+		return "drivers: {nvidia: {exporter: {image: {tag: " + tag + "}}}}\n" + nvidiaGroup
+	}
+	refused(t, map[string][]string{
+		image("4.5.3-4.8.2"): {`- drivers.nvidia.exporter.image.tag: found "4.5.3-4.8.2", expected version 4.8.3 or newer`},
+		image("4.8.4"):       {},
+		image("latest"):      {},
+		"nodeGroups: [{name: a, drivers: [nvidia], nodeSelector: {a: b}, driverOverrides: {nvidia: {exporter: {image: {tag: v4.08.2}}}}}]": {
+			`- nodeGroups[0].driverOverrides.nvidia.exporter.image.tag: found "v4.08.2"`,
+		},
+	})
+}
+
+// Every exporter that the chart carries makes a pod that a kubelet can start.
+func TestEveryExporterMakesAPod(t *testing.T) {
+	for _, name := range []string{"nvidia", "amd", "intel-gpu", "ascend", "hygon"} {
+		for _, metrics := range []string{"Default", "Profiling"} {
+			in := strings.Replace(nvidiaGroup, "nvidia", name, 1) + "exporter: {adminAccess: Always, metrics: " + metrics + "}"
+			c, ds := exporterOf(t, Options{Values: parse(t, in)}, "exporter-"+name+"-a")
+			known := map[string]bool{}
+			for _, v := range ds.Spec.Template.Spec.Volumes {
+				known[v.Name] = true
+			}
+			for _, m := range append(c.VolumeMounts, ds.Spec.Template.Spec.InitContainers[0].VolumeMounts...) {
+				require.True(t, known[m.Name], "%s: %s", name, m.Name)
+			}
+			for _, text := range append(c.Args, c.Command...) {
+				require.NotRegexp(t, `\{[a-zA-Z]+\}`, text, name)
+			}
+			for key, value := range env(t, c) {
+				require.NotRegexp(t, `\{[a-zA-Z]+\}`, value, "%s: %s", name, key)
+			}
+			require.NotEmpty(t, c.Resources.Limits.Memory())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+{{- /*
+Images of exporters that the settings name and that are too old for DRA: they hang, or show devices without pods. settings.Problems
+says the same in Go. Takes what the checks in _checks.tpl take.
+*/ -}}
+{{- define "gpu-dra.checkExporterImages" -}}
+{{- $in := . -}}
+{{- range $name, $config := .ctx.settings.drivers -}}
+{{- include "gpu-dra.checkExporterImage" (dict "in" $in "driver" $name "config" $config "path" (printf "drivers.%s" $name)) -}}
+{{- end -}}
+{{- range $i, $group := .ctx.settings.nodeGroups -}}
+{{- range $name, $config := $group.driverOverrides -}}
+{{- include "gpu-dra.checkExporterImage" (dict "in" $in "driver" $name "config" $config "path" (printf "nodeGroups[%d].driverOverrides.%s" $i $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpu-dra.checkExporterImage" -}}
+{{- $exporter := (get .in.ctx.profiles .driver | default dict).exporter -}}
+{{- $tag := (((.config | default dict).exporter | default dict).image | default dict).tag | default "" -}}
+{{- if and $exporter $tag -}}
+{{- $versions := regexFindAll `[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}` $tag -1 -}}
+{{- if and $exporter.minVersion $versions -}}
+{{- if not (semverCompare (printf ">=%s" $exporter.minVersion) (regexReplaceAll `(^|\.)0+([0-9])` (last $versions) "${1}${2}")) -}}
+{{- include "gpu-dra.fault" (list .in.found (printf "%s.exporter.image.tag: found %q, expected version %s or newer: an older exporter does not work with DRA" .path $tag $exporter.minVersion)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The exporter in a profile of the user's own, as profile.Validate. Takes a dict: found, path (of the profile), profile. */ -}}
+{{- define "gpu-dra.checkOwnExporter" -}}
+{{- $in := . -}}
+{{- $exporter := .profile.exporter -}}
+{{- $pathTokens := list "{driverRootName}" "{kubeletRoot}" "{cdiRoot}" "{driverRoot}" "{driverRootParent}" -}}
+{{- $runTokens := list "{listen}" "{port}" "{interval}" "{intervalMs}" "{intervalSeconds}" -}}
+{{- $tokens := concat (list "{namespace}") $runTokens $pathTokens -}}
+{{- if gt (len .profile.name) 54 -}}
+{{- include "gpu-dra.ownFault" (list $in "name" (quote .profile.name) "at most 54 characters: pods of its exporter have the label exporter-<name>, and a label no more than 63") -}}
+{{- end -}}
+{{- range $i, $text := $exporter.args -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.args[%d]" $i) "text" $text "allowed" $tokens) -}}
+{{- end -}}
+{{- include "gpu-dra.checkOwnEnv" (dict "in" $in "field" "exporter." "env" $exporter.env "allowed" $tokens) -}}
+{{- range $i, $wait := $exporter.waitFor -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.waitFor[%d].hostPath" $i) "text" $wait.hostPath "allowed" $pathTokens) -}}
+{{- range $j, $file := $wait.anyOf -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.waitFor[%d].anyOf[%d]" $i $j) "text" $file "allowed" (list "{driverRootName}")) -}}
+{{- end -}}
+{{- end -}}
+{{- include "gpu-dra.checkOwnMounts" (dict "in" $in "field" "exporter" "container" $exporter "volumes" dict "allowed" $pathTokens) -}}
+{{- range $i, $mount := $exporter.mounts -}}
+{{- if hasPrefix "gpu-dra-" $mount.name -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.mounts[%d].name" $i) (quote $mount.name) "a name that does not begin with gpu-dra-, which volumes of the chart have") -}}
+{{- end -}}
+{{- end -}}
+{{- if eq (($exporter.health | default dict).port | default 0 | int) (int $exporter.port) -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.health.port" (int $exporter.port) "a port that nothing else in the pod listens on") -}}
+{{- end -}}
+{{- $classes := dict -}}
+{{- range .profile.classes -}}
+{{- $_ := set $classes .name true -}}
+{{- end -}}
+{{- with $exporter.adminClaim -}}
+{{- if not (hasKey $classes .class) -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.adminClaim.class" (quote .class) "one of the profile's classes") -}}
+{{- end -}}
+{{- if and .staticClass (not (hasKey $classes .staticClass)) -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.adminClaim.staticClass" (quote .staticClass) "one of the profile's classes") -}}
+{{- end -}}
+{{- end -}}
+{{- $parts := list -}}
+{{- range $list := list "env" "capabilities" "mounts" "rules" -}}
+{{- range $i, $part := get $exporter $list | default list -}}
+{{- $parts = append $parts (list (printf "exporter.%s[%d].when" $list $i) $part.when) -}}
+{{- end -}}
+{{- end -}}
+{{- range $i, $part := ($exporter.sidecar | default dict).env -}}
+{{- $parts = append $parts (list (printf "exporter.sidecar.env[%d].when" $i) $part.when) -}}
+{{- end -}}
+{{- range $parts -}}
+{{- $when := index . 1 | default dict -}}
+{{- if or $when.gate $when.computeDomains $when.since -}}
+{{- include "gpu-dra.ownFault" (list $in (index . 0) "gate, computeDomains or since" "none of them: they are for parts of a plugin") -}}
+{{- end -}}
+{{- if and $when.adminClaim (not $exporter.adminClaim) -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "%s.adminClaim" (index . 0)) true "none without exporter.adminClaim") -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $text := ($exporter.config | default dict).files -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.config.files[%s]" $name) "text" $text "allowed" (concat (list "{counters}" "{metrics}" "{profiling}") $runTokens)) -}}
+{{- if not (regexMatch `^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$` $name) -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.config.files[%s]" $name) (quote $name) "the name of a file: at most 63 letters, digits, dots, dashes and underscores") -}}
+{{- end -}}
+{{- end -}}
+{{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" ($exporter.resources.limits.memory | toString | quote) "none with exporter.memory, which makes it") -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Variables of a container: names once, tokens that there are. Takes a dict: in, field, env, allowed. */ -}}
+{{- define "gpu-dra.checkOwnEnv" -}}
+{{- $in := . -}}
+{{- $variables := dict -}}
+{{- range $i, $env := .env -}}
+{{- if hasKey $variables $env.name -}}
+{{- include "gpu-dra.ownFault" (list $in.in (printf "%senv[%d].name" $in.field $i) (quote $env.name) "the name of a variable that the container does not already have") -}}
+{{- end -}}
+{{- $_ := set $variables $env.name true -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in.in "field" (printf "%senv[%d].value" $in.field $i) "text" ($env.value | default "") "allowed" $in.allowed) -}}
+{{- end -}}
+{{- end -}}
