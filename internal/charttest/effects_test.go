@@ -60,8 +60,6 @@ var readers = map[string]string{
 	"customDrivers[].exporter.minVersion":            byChecks,
 	"customDrivers[].exporter.capabilities[].reason": byChecks,
 	"customDrivers[].exporter.adminClaim.otherwise":  byController, // and by the chart, as TestExporterAndItsClaim shows: it is for exporters without one.
-	"customDrivers[].exporter.path":                  byChart,
-	"customDrivers[].exporter.metricNames":           byChart,
 	"customDrivers[].exporter.sidecar":               byController,
 	"exporter":                                       byChart,
 	"exporter.mode":                                  byController, // and by the chart, as TestExporterRunsWhereItMay shows: DaemonSet is the default.
