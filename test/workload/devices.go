@@ -29,6 +29,24 @@ func injected(context.Context) ([]device, error) {
 	return out, nil
 }
 
+// named asks the kubelet which Pods use which devices of claims, and the API server which cards these are.
+func named(ctx context.Context, socket string, c cluster, node string) ([]device, error) {
+	devices, err := inUse(ctx, socket, true)
+	if err != nil {
+		return nil, err
+	}
+	uuids, err := c.uuids(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range devices {
+		if uuid, ok := uuids[d.at]; ok {
+			devices[i].uuid = uuid
+		}
+	}
+	return devices, nil
+}
+
 // inUse asks the kubelet which Pods use which devices of claims.
 func inUse(ctx context.Context, socket string, claims bool) ([]device, error) {
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -47,7 +65,7 @@ func inUse(ctx context.Context, socket string, claims bool) ([]device, error) {
 		for _, container := range pod.GetContainers() {
 			for _, claim := range container.GetDynamicResources() {
 				for _, resource := range claim.GetClaimResources() {
-					d := device{uuid: resource.GetDeviceName(), labels: []label{
+					d := device{uuid: resource.GetDeviceName(), at: place{resource.GetDriverName(), resource.GetPoolName(), resource.GetDeviceName()}, labels: []label{
 						{"container", container.GetName()}, {"namespace", pod.GetNamespace()}, {"pod", pod.GetName()}}}
 					if claims {
 						d.labels = append(d.labels, label{"dra_claim_name", claim.GetClaimName()}, label{"dra_claim_namespace", claim.GetClaimNamespace()},

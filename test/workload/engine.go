@@ -18,6 +18,7 @@ import (
 //
 //	GET /         one request; 503 while it drains
 //	GET /metrics  engine_requests_total, engine_draining
+//	POST /crash   ends the process at once, without an answer
 func engine(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
 	listen := flags.String("listen", ":8000", "address")
@@ -46,6 +47,10 @@ func engine(ctx context.Context, args []string) error {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "# TYPE engine_requests_total counter\nengine_requests_total %d\n# TYPE engine_draining gauge\nengine_draining %d\n",
 			requests.Load(), map[bool]int{true: 1}[draining.Load()])
+	})
+	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) {
+		say("crashes, as it was told")
+		os.Exit(3)
 	})
 	failed := serve(*listen, mux)
 	ended := make(<-chan time.Time)

@@ -74,7 +74,12 @@ func hostname() string {
 
 // exporter is the stand-in: dcgm-exporter's names and labels, and figures that are made up. On a node (DCGM_EXPORTER_KUBERNETES) it
 // knows the devices that the kubelet says are in use, and by whom; in a Pod it knows the devices that CDI injected, and nobody.
+//
+// In the Pod that STAND_IN_CRASHES_IN names (POD_NAME says which one this is) it crashes whenever it starts.
 func exporter(ctx context.Context, args []string) error {
+	if pod := os.Getenv("STAND_IN_CRASHES_IN"); pod != "" && pod == os.Getenv("POD_NAME") {
+		return fmt.Errorf("crashes in pod %s, as it was told", pod)
+	}
 	o, err := exporterOptions(args)
 	if err != nil {
 		return err
@@ -85,7 +90,10 @@ func exporter(ctx context.Context, args []string) error {
 	}
 	find := injected
 	if o.kubernetes {
-		find = func(ctx context.Context) ([]device, error) { return inUse(ctx, o.socket, o.claims) }
+		find = func(ctx context.Context) ([]device, error) { return inUse(ctx, o.socket, false) }
+	}
+	if o.kubernetes && o.claims {
+		find = func(ctx context.Context) ([]device, error) { return named(ctx, o.socket, inCluster(), o.node) }
 	}
 	var page collected
 	collect := func() {

@@ -74,6 +74,7 @@ func readCollectors(path string) ([]string, error) {
 type device struct {
 	index  int
 	uuid   string
+	at     place
 	labels []label
 }
 
