@@ -24,7 +24,8 @@ import (
 // drain is how long the engine works on after SIGTERM.
 const drain = 10 * time.Second
 
-// exampleWithSidecar is the example driver's profile with the exporter's stand-in as its exporter.
+// exampleWithSidecar is the example driver's profile with the exporter's stand-in as its exporter. In the pod crashing it does
+// nothing but crash.
 func exampleWithSidecar(t *testing.T, image string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "profiles", "drivers", "example.yaml"))
@@ -36,6 +37,7 @@ func exampleWithSidecar(t *testing.T, image string) string {
 		"image": map[string]any{"repository": repository, "tag": tag}, "port": 9400, "command": []any{"/workload", "exporter"},
 		"sidecar": map[string]any{"env": []any{
 			map[string]any{"name": "DCGM_EXPORTER_LISTEN", "value": "{listen}"}, map[string]any{"name": "DCGM_EXPORTER_INTERVAL", "value": "{intervalMs}"},
+			map[string]any{"name": "POD_NAME", "field": "metadata.name"}, map[string]any{"name": "STAND_IN_CRASHES_IN", "value": crashing},
 		}},
 	}
 	custom, err := yaml.Marshal(map[string]any{"customDrivers": []any{profile}})
@@ -45,6 +47,7 @@ func exampleWithSidecar(t *testing.T, image string) string {
 
 // samples are taken of a pod's exporter once a second, as a scraper does.
 type samples struct {
+	stop  context.CancelFunc
 	mu    sync.Mutex
 	taken []time.Time
 }
@@ -60,17 +63,28 @@ func (s *samples) take(ctx context.Context, n *realNode, pod *corev1.Pod) {
 	}
 }
 
-// drained deletes a pod whose engine drains and returns when that was, how long the pod took to end, when the last sample was
-// taken and the longest time without one meanwhile, all counted from the deletion.
-func (n *realNode) drained(t *testing.T, pod *corev1.Pod) (ended, last, hole time.Duration) {
+// hole is the longest time without a sample between two times, and last when the last one was.
+func (s *samples) hole(from, to time.Time) (hole time.Duration, last time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last = from
+	for _, at := range s.taken {
+		if at.After(from) && at.Before(to) {
+			hole = max(hole, at.Sub(last))
+			last = at
+		}
+	}
+	return max(hole, to.Sub(last)), last
+}
+
+// scraped waits for a pod that was created and begins to scrape it.
+func (n *realNode) scraped(t *testing.T, pod *corev1.Pod) *samples {
 	t.Helper()
 	r := n.r
-	r.create(pod)
 	r.eventually("pod "+pod.Name+" runs", 90*time.Second, r.podIs(pod.Namespace, pod.Name, corev1.PodRunning))
 	require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	s := &samples{}
+	s := &samples{stop: stop}
 	go s.take(ctx, n, pod)
 	r.eventually("it is scraped", 30*time.Second, func(context.Context) error {
 		s.mu.Lock()
@@ -80,32 +94,40 @@ func (n *realNode) drained(t *testing.T, pod *corev1.Pod) (ended, last, hole tim
 		}
 		return nil
 	})
+	return s
+}
+
+// drained deletes a pod whose engine drains and returns how long the pod took to end, when the last sample was taken and the longest
+// time without one until then or until the engine had drained, all counted from the deletion.
+func (n *realNode) drained(t *testing.T, pod *corev1.Pod, s *samples) (ended, last, hole time.Duration) {
+	t.Helper()
+	defer s.stop()
 	_, err := n.get(pod, "8000", "/")
 	require.NoError(t, err)
 	began := time.Now()
-	require.NoError(t, r.client.Delete(t.Context(), pod))
-	r.eventually("pod "+pod.Name+" is gone", 60*time.Second, func(ctx context.Context) error {
-		if err := r.client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}); client.IgnoreNotFound(err) != nil || err == nil {
+	n.deleted(t, pod)
+	ended = time.Since(began)
+	_, at := s.hole(began, time.Now())
+	last = at.Sub(began)
+	hole, _ = s.hole(began, began.Add(max(last, drain)))
+	return ended, last, hole
+}
+
+// deleted deletes a pod and waits until it is gone.
+func (n *realNode) deleted(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	require.NoError(t, n.r.client.Delete(t.Context(), pod))
+	n.r.eventually("pod "+pod.Name+" is gone", 60*time.Second, func(ctx context.Context) error {
+		if err := n.r.client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}); client.IgnoreNotFound(err) != nil || err == nil {
 			return fmt.Errorf("still there (%v)", err)
 		}
 		return nil
 	})
-	ended = time.Since(began)
-	stop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := time.Duration(0)
-	for _, at := range s.taken {
-		if after := at.Sub(began); after > 0 {
-			hole = max(hole, after-before)
-			before, last = after, after
-		}
-	}
-	return ended, last, max(hole, drain-before)
 }
 
 // On a real kubelet: an engine that drains after SIGTERM is scraped until it has exited and once more, then the sidecar ends in
-// time. The same exporter as an ordinary container leaves a hole. A Job with the sidecar completes.
+// time. The same exporter as an ordinary container leaves a hole. A Job with the sidecar completes. An engine that crashes is
+// started again beside the same sidecar, and an exporter that crashes for ever does not touch the engine.
 func TestSidecarLastSample(t *testing.T) {
 	t.Parallel()
 	r, node := upReal(t)
@@ -133,13 +155,20 @@ func TestSidecarLastSample(t *testing.T) {
 		}
 		return nil
 	})
+	doomed := engine(crashing)
+	doomed.Spec.Containers[0].Args = []string{"engine", "--drain=" + shortDrain.String()}
+	r.create(doomed)
 	with := engine("with")
-	ended, last, hole := node.drained(t, with)
+	r.create(with)
+	scraped := node.scraped(t, with)
+	node.engineRestarts(t, with, scraped)
+	ended, last, hole := node.drained(t, with, scraped)
 	t.Logf("native sidecar: pod gone after %.1f s, last sample at %.1f s, longest time without one %.1f s", ended.Seconds(), last.Seconds(), hole.Seconds())
 	require.Equal(t, 1, sidecars(with))
 	require.Greater(t, last, drain, "one more sample after the engine has exited")
 	require.Less(t, hole, 4*time.Second)
 	require.Less(t, ended, 30*time.Second, "within the grace period")
+	node.exporterCrashes(t, doomed)
 
 	ordinary := engine("without")
 	ordinary.Labels = nil
@@ -147,7 +176,8 @@ func TestSidecarLastSample(t *testing.T) {
 	exporter.Name, exporter.Args = "exporter", []string{"exporter"}
 	exporter.Env = []corev1.EnvVar{{Name: "DCGM_EXPORTER_INTERVAL", Value: "1000"}}
 	ordinary.Spec.Containers = append(ordinary.Spec.Containers, exporter)
-	_, last, hole = node.drained(t, ordinary)
+	r.create(ordinary)
+	_, last, hole = node.drained(t, ordinary, node.scraped(t, ordinary))
 	t.Logf("ordinary container: last sample at %.1f s, longest time without one %.1f s", last.Seconds(), hole.Seconds())
 	require.Less(t, last, drain-4*time.Second, "what the sidecar is for")
 	require.Greater(t, hole, 4*time.Second)
