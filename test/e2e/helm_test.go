@@ -50,8 +50,11 @@ func (r *rig) startPlainController() {
 
 // driverRuns checks that a group's DaemonSet of a driver has a ready pod on these nodes and on no other.
 func (r *rig) driverRuns(namespace, driver, group string, nodes ...string) func(context.Context) error {
+	return r.daemonSetRuns(namespace, "driver-"+driver+"-"+group, nodes...)
+}
+
+func (r *rig) daemonSetRuns(namespace, name string, nodes ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		name := "driver-" + driver + "-" + group
 		var set appsv1.DaemonSet
 		if err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &set); err != nil {
 			return err

@@ -23,8 +23,9 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 )
 
-// watchedExample is the example driver's profile, for cards that a device plugin could have and another manager could run.
-func watchedExample(t *testing.T) string {
+// watchedExample is the example driver's profile, for cards that a device plugin could have and another manager could run, with an
+// exporter on every node.
+func watchedExample(t *testing.T, image string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "profiles", "drivers", "example.yaml"))
 	require.NoError(t, err)
@@ -32,13 +33,14 @@ func watchedExample(t *testing.T) string {
 	require.NoError(t, yaml.Unmarshal(raw, &profile))
 	profile["pluginResources"] = []string{"example.com/gpu"}
 	profile["managers"] = []any{map[string]any{"name": "other", "nodeLabel": "example.com/managed"}}
+	profile["exporter"] = standIn(image)
 	settings, err := yaml.Marshal(map[string]any{"customDrivers": []any{profile}})
 	require.NoError(t, err)
-	return exampleSettings + string(settings)
+	return exampleSettings + "exporter: {mode: DaemonSet, interval: 1s}\n" + string(settings)
 }
 
-// The chart as it is, on a real kubelet: controller, driver and guard run in their containers with their rights, the driver publishes
-// its devices, a pod gets one, and the kubelet's reservation is what gpu-dra recommends.
+// The chart as it is, on a real kubelet: controller, driver, exporter and guards run in their containers with their rights, the driver
+// publishes its devices, a pod gets one, the exporter names it, and the kubelet's reservation is what gpu-dra recommends.
 func TestRealNode(t *testing.T) {
 	t.Parallel()
 	r, node := upReal(t)
@@ -47,68 +49,75 @@ func TestRealNode(t *testing.T) {
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
 	r.kubectl("label", "node", node.Name, "accelerator=fake", "example.com/managed=true")
 	r.kubectl("patch", "node", node.Name, "--subresource=status", "--type=merge", "-p", `{"status":{"capacity":{"example.com/gpu":"8"}}}`)
-	r.install(watchedExample(t))
+	r.install(watchedExample(t, node.Image))
 
-	node.guardHolds(t)
+	node.guardsHold(t)
 	r.eventually("clear node -> driver runs", 90*time.Second, r.driverRuns(plainNamespace, "example", "fake", node.Name))
+	r.eventually("clear node -> exporter runs", 90*time.Second, r.daemonSetRuns(plainNamespace, "exporter-example-fake", node.Name))
 	r.eventually("driver published", 60*time.Second, r.nodeIs(node.Name, condition.Registered, "True", condition.NodeRegistered))
 	r.eventually("group ready", 60*time.Second, r.groupIs("fake", condition.Ready, "True", condition.GroupReady))
 	require.Len(t, r.slicesOf(t.Context(), exampleDriver, node.Name), 1)
 
 	node.engineGetsItsDevice(t)
 	node.reservesMemory(t)
+	node.exporterNeedsItsRights(t)
 	node.down(t)
 }
 
-// guardHolds waits until the guard of the driver's pod says what it waits for, and takes that away.
-func (n *realNode) guardHolds(t *testing.T) {
-	t.Helper()
-	r := n.r
-	var pod corev1.Pod
-	guard := func(ctx context.Context, check func(corev1.ContainerStatus) error) error {
+// guarded are the pods of the driver and of its exporter.
+var guarded = []string{"driver-example", "exporter-example"}
+
+// guards returns the pods whose guards have not ended, by component, and the status of the guards.
+func (n *realNode) guards(ctx context.Context) (map[string]corev1.Pod, error) {
+	out := map[string]corev1.Pod{}
+	for _, component := range guarded {
 		var pods corev1.PodList
-		if err := r.client.List(ctx, &pods, client.InNamespace(plainNamespace), client.MatchingLabels{v1alpha1.Group + "/driver": "example"}); err != nil {
-			return err
+		if err := n.r.client.List(ctx, &pods, client.InNamespace(plainNamespace), client.MatchingLabels{"app.kubernetes.io/component": component}); err != nil {
+			return nil, err
 		}
 		if len(pods.Items) != 1 || len(pods.Items[0].Status.InitContainerStatuses) != 1 {
-			return fmt.Errorf("%d pods of the driver", len(pods.Items))
+			return nil, fmt.Errorf("%d pods of %s", len(pods.Items), component)
 		}
-		pod = pods.Items[0]
-		return check(pod.Status.InitContainerStatuses[0])
+		if s := pods.Items[0].Status.InitContainerStatuses[0]; s.Name != "guard" || s.State.Running == nil || pods.Items[0].Status.Phase != corev1.PodPending {
+			return nil, fmt.Errorf("%s of %s is %+v, pod %s", s.Name, component, s.State, pods.Items[0].Status.Phase)
+		}
+		out[component] = pods.Items[0]
 	}
-	r.eventually("guard runs", 90*time.Second, func(ctx context.Context) error {
-		return guard(ctx, func(s corev1.ContainerStatus) error {
-			if s.State.Running == nil {
-				return fmt.Errorf("guard is %+v", s.State)
-			}
-			return nil
-		})
+	return out, nil
+}
+
+// guardsHold waits until the guards of driver and exporter say what they wait for, and takes that away.
+func (n *realNode) guardsHold(t *testing.T) {
+	t.Helper()
+	r := n.r
+	var pods map[string]corev1.Pod
+	r.eventually("guards run", 90*time.Second, func(ctx context.Context) (err error) {
+		pods, err = n.guards(ctx)
+		return err
 	})
-	r.eventually("guard names the label and the device plugin", 30*time.Second, func(context.Context) error {
-		said := n.logs(plainNamespace, pod.Name, "guard")
-		for _, word := range []string{"example.com/managed", "example.com/gpu: 8"} {
-			if !strings.Contains(said, word) {
-				return fmt.Errorf("%q is not in %s", word, said)
+	r.eventually("guards name the label and the device plugin", 30*time.Second, func(context.Context) error {
+		for component, pod := range pods {
+			said := n.logs(plainNamespace, pod.Name, "guard")
+			for _, word := range []string{"example.com/managed", "example.com/gpu: 8"} {
+				if !strings.Contains(said, word) {
+					return fmt.Errorf("%s: %q is not in %s", component, word, said)
+				}
 			}
 		}
 		return nil
 	})
 	r.kubectl("label", "node", n.Name, "example.com/managed-")
-	r.never("label gone -> guard still waits for the device plugin", 7*time.Second, func(ctx context.Context) error {
-		return guard(ctx, func(s corev1.ContainerStatus) error {
-			if s.State.Running == nil || pod.Status.Phase != corev1.PodPending {
-				return fmt.Errorf("guard is %+v, pod %s", s.State, pod.Status.Phase)
-			}
-			return nil
-		})
+	r.never("label gone -> guards still wait for the device plugin", 7*time.Second, func(ctx context.Context) error {
+		_, err := n.guards(ctx)
+		return err
 	})
 	require.Empty(t, r.slicesOf(t.Context(), exampleDriver, n.Name))
 	r.kubectl("patch", "node", n.Name, "--subresource=status", "--type=json", "-p",
 		`[{"op":"remove","path":"/status/capacity/example.com~1gpu"},{"op":"remove","path":"/status/allocatable/example.com~1gpu"}]`)
 }
 
-// engineGetsItsDevice runs a pod with a claim: what the driver says about its device is in the container, by CDI. The exporter's
-// stand-in sees on the kubelet's socket who has it.
+// engineGetsItsDevice runs a pod with a claim: what the driver says about its device is in the container, by CDI, and the
+// exporter says who has it.
 func (n *realNode) engineGetsItsDevice(t *testing.T) {
 	t.Helper()
 	r := n.r
@@ -132,29 +141,7 @@ func (n *realNode) engineGetsItsDevice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "answer\n", answer)
 
-	exporter := n.workload("inference", "exporter", "exporter")
-	exporter.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "DCGM_EXPORTER_KUBERNETES", Value: "true"},
-		{Name: "KUBERNETES_ENABLE_DRA", Value: "true"}, {Name: "DCGM_EXPORTER_INTERVAL", Value: "200"}}
-	exporter.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "pods", MountPath: "/var/lib/kubelet/pod-resources", ReadOnly: true}}
-	exporter.Spec.Volumes = []corev1.Volume{{Name: "pods", VolumeSource: corev1.VolumeSource{
-		HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/kubelet/pod-resources"}}}}
-	r.create(exporter)
-	r.eventually("exporter runs", 60*time.Second, r.podIs("inference", "exporter", corev1.PodRunning))
-	require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(exporter), exporter))
-	claim := *engine.Status.ResourceClaimStatuses[0].ResourceClaimName
-	r.eventually("stand-in of the exporter names pod and claim", 30*time.Second, func(context.Context) error {
-		page, err := n.get(exporter, "9400", "/metrics")
-		if err != nil {
-			return err
-		}
-		for _, want := range []string{"DCGM_FI_DEV_FB_USED{", `pod="engine"`, `namespace="inference"`, `dra_claim_name="` + claim + `"`,
-			`dra_device_name="` + device + `"`, `dra_driver_name="` + exampleDriver + `"`} {
-			if !strings.Contains(page, want) {
-				return fmt.Errorf("%s is not in\n%s", want, page)
-			}
-		}
-		return nil
-	})
+	n.exporterNames(t, engine, device)
 	r.endPods("inference")
 }
 
