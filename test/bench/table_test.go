@@ -24,6 +24,7 @@ var sections = []string{
 	"hook nodegroups with feature gates and kubelet memory, beside itself without",
 	"memory and processor time of the long-lived processes, 60 s after sync",
 	"latency of a change on one node among so many, p50 / p99",
+	"latency of changes while every node publishes its slices anew within 60 s",
 }
 
 const (
@@ -32,6 +33,7 @@ const (
 	sectionFacts
 	sectionProcesses
 	sectionLatency
+	sectionRegeneration
 )
 
 // row is one line of the table. Rows without a target explain those that have one.
