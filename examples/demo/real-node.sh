@@ -11,7 +11,7 @@ for name in CLUSTER CHART CONTROLLER OBSERVE; do
 done
 
 files=$(mktemp -d)
-running=()
+running=() # what is started in the background, each by the program itself: a function's PID would be a shell's
 finish() {
   for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
   rm -rf "$files"
@@ -99,15 +99,16 @@ within 30 scraped
 cat "$files/within"
 
 say "The pod is deleted while the engine is at a request; the engine takes 10 s to drain"
-kc get pod llm -n inference --watch -o json >"$files/watch" &
+"$kubectl" get pod llm -n inference --watch -o json >"$files/watch" &
 running+=($!)
 for container in engine gpu-dra-exporter; do
-  kc logs --follow --timestamps -n inference llm -c $container >"$files/$container" &
+  "$kubectl" logs --follow --timestamps -n inference llm -c $container >"$files/$container" &
   running+=($!)
 done
 kc get --raw '/api/v1/namespaces/inference/pods/llm:8000/proxy/' >/dev/null
-kc get --raw '/api/v1/namespaces/inference/pods/llm:8000/proxy/?takes=8s' >"$files/answer" &
+"$kubectl" get --raw '/api/v1/namespaces/inference/pods/llm:8000/proxy/?takes=8s' >"$files/answer" &
 asked=$!
+running+=("$asked")
 under_way() { grep 'request 2$' "$files/engine"; }
 within 10 under_way
 deleted=$(date --utc +%FT%T.%NZ)
