@@ -7,13 +7,22 @@ OUT := _out
 CLUSTER := $(OUT)/cluster
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 GO_FILES = $(shell git ls-files -co --exclude-standard '*.go')
+VERSION = $(shell sed -n 's/^version: //p' Chart.yaml)
 export CGO_ENABLED := 0
 
 ##@ See it work
 
+# REAL_NODE=1 is another demo: the exporter as a sidecar, on a node with a real kubelet (as root).
+REAL_NODE := 0
+ifneq ($(filter-out 0 1,$(REAL_NODE)),)
+$(error REAL_NODE is $(REAL_NODE): expected 1, or nothing for the demo that needs no root)
+endif
+
 .PHONY: demo
-demo: $(CLUSTER) bundle controller ## The main job on a real cluster: builds Kubernetes once, shows a pod on the smallest GPU that fits
-	@CLUSTER=$(CURDIR)/$(CLUSTER) MODULE=$(CURDIR)/$(OUT)/module CONTROLLER=$(CURDIR)/$(OUT)/gpu-dra examples/demo/run.sh
+demo: $(CLUSTER) controller $(if $(filter 1,$(REAL_NODE)),chart observe,bundle) ## The main job on a real cluster: a pod on the smallest GPU that fits. REAL_NODE=1: metrics up to a pod's end
+	@CLUSTER=$(CURDIR)/$(CLUSTER) MODULE=$(CURDIR)/$(OUT)/module CONTROLLER=$(CURDIR)/$(OUT)/gpu-dra \
+	CHART=$(CURDIR)/$(OUT)/gpu-dra-$(VERSION).tgz OBSERVE=$(CURDIR)/$(OUT)/observe \
+	examples/demo/$(if $(filter 1,$(REAL_NODE)),real-node,run).sh
 
 .PHONY: demo-down
 demo-down: $(CLUSTER) ## Stop the demo's cluster and remove all it left
@@ -42,6 +51,11 @@ bundle: hooks ## The package for Deckhouse: the module, laid out as it expects i
 .PHONY: chart
 chart: ## The package for plain Helm: _out/gpu-dra-<version>.tgz
 	@go run ./internal/gen/chart --out $(OUT)
+
+.PHONY: observe
+observe:
+	@mkdir -p $(OUT)
+	@go build -o $(OUT)/observe ./examples/demo/observe
 
 .PHONY: $(CLUSTER)
 $(CLUSTER):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,9 +17,10 @@ import (
 // engine serves requests the way an inference engine does: after SIGTERM it takes no new ones, says so, and needs some time to
 // finish. It logs the variables that CDI injected.
 //
-//	GET /         one request; 503 while it drains
-//	GET /metrics  engine_requests_total, engine_draining
-//	POST /crash   ends the process at once, without an answer
+//	GET /           one request; 503 while it drains
+//	GET /?takes=8s  one that is answered after this time, while it drains too
+//	GET /metrics    engine_requests_total, engine_draining
+//	POST /crash     ends the process at once, without an answer
 func engine(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
 	listen := flags.String("listen", ":8000", "address")
@@ -36,13 +38,21 @@ func engine(ctx context.Context, args []string) error {
 	var requests atomic.Int64
 	var draining atomic.Bool
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if draining.Load() {
 			http.Error(w, "draining", http.StatusServiceUnavailable)
 			return
 		}
-		say("request %d", requests.Add(1))
+		takes, err := time.ParseDuration(cmp.Or(r.URL.Query().Get("takes"), "0s"))
+		if err != nil {
+			http.Error(w, "takes: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		n := requests.Add(1)
+		say("request %d", n)
+		time.Sleep(takes)
 		fmt.Fprintln(w, "answer")
+		say("request %d answered", n)
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "# TYPE engine_requests_total counter\nengine_requests_total %d\n# TYPE engine_draining gauge\nengine_draining %d\n",
