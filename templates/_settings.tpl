@@ -86,6 +86,7 @@ nobody knows is not there.
   "nodeGroups" dict
   "webhookCertificate" dict
   "verticalPodAutoscaler" ($apis.Has "autoscaling.k8s.io/v1/VerticalPodAutoscaler")
+  "securityPolicyException" ($apis.Has "deckhouse.io/v1alpha1/SecurityPolicyException")
   "monitoringAPIs" (dict
     "podMonitor" ($apis.Has "monitoring.coreos.com/v1/PodMonitor")
     "prometheusRule" ($apis.Has "monitoring.coreos.com/v1/PrometheusRule")

@@ -22,8 +22,10 @@ import (
 var untyped = map[string]bool{
 	"autoscaling.k8s.io/v1, Kind=VerticalPodAutoscaler":  true,
 	"deckhouse.io/v1alpha1, Kind=NodeGroupConfiguration": true,
-	"cert-manager.io/v1, Kind=Issuer":                    true,
-	"cert-manager.io/v1, Kind=Certificate":               true,
+	// security_policy_test.go looks at these.
+	"deckhouse.io/v1alpha1, Kind=SecurityPolicyException": true,
+	"cert-manager.io/v1, Kind=Issuer":                     true,
+	"cert-manager.io/v1, Kind=Certificate":                true,
 	// monitoring_test.go looks at these.
 	"monitoring.coreos.com/v1, Kind=PodMonitor":        true,
 	"monitoring.coreos.com/v1, Kind=PrometheusRule":    true,

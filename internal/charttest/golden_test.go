@@ -86,7 +86,7 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		"controller": "sha256:" + strings.Repeat("0123456789abcdef", 4)}}}}
 	return Options{
 		Values: v, KubeVersion: version,
-		APIVersions: []string{"deckhouse.io/v1alpha1/ModuleConfig", "autoscaling.k8s.io/v1/VerticalPodAutoscaler"},
+		APIVersions: []string{"deckhouse.io/v1alpha1/ModuleConfig", "autoscaling.k8s.io/v1/VerticalPodAutoscaler", "deckhouse.io/v1alpha1/SecurityPolicyException"},
 		Namespace:   "deckhouse", // addon-operator's own namespace, where its releases stand.
 	}
 }

@@ -327,5 +327,5 @@ func TestAlertsNameConditionsThatExist(t *testing.T) {
 			found++
 		}
 	}
-	require.Equal(t, 5, found)
+	require.Equal(t, 6, found)
 }

@@ -3,7 +3,6 @@ package featuregate
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -43,8 +42,8 @@ func (c Conflict) Message() string {
 
 // Conflicts returns what is wrong with the gates that flags set, sorted by gate: one gate with two values in one argument
 // list, in two instances of a component or in two components that read it; and what stops a component from starting in its
-// own version or, marked Ahead, in the next: a gate that it does not know, a broken lock, a dependency that is off. Only
-// gates of the table are judged, and names that look like DRA gates but are none.
+// own version or, marked Ahead, in the next: a gate that it does not know, a broken lock, a dependency that is off, an entry of
+// --runtime-config that it does not have. Only gates of the table are judged, and names that look like DRA gates but are none.
 func Conflicts(instances []Instance) []Conflict {
 	var out []Conflict
 	named := map[string]bool{}
@@ -173,13 +172,18 @@ func starting(i Instance) []Conflict {
 		}
 		out = append(out, c)
 	}
-	now := refusals(i, minor)
-	for _, gate := range slices.Sorted(maps.Keys(now)) {
-		add(gate, now[gate]+": the component does not start with these flags", 0)
-	}
-	for gate, text := range refusals(i, minor+1) {
-		if _, already := now[gate]; !already {
-			add(gate, fmt.Sprintf("%s: after an upgrade to 1.%d the component does not start with these flags", text, minor+1), minor+1)
+	for _, refuses := range []struct {
+		at   func(Instance, int) map[string]string
+		gate func(string) string
+	}{{refusals, func(gate string) string { return gate }}, {unregistered, gateOfEntry}} {
+		now := refuses.at(i, minor)
+		for what, text := range now {
+			add(refuses.gate(what), text+": the component does not start with these flags", 0)
+		}
+		for what, text := range refuses.at(i, minor+1) {
+			if _, already := now[what]; !already {
+				add(refuses.gate(what), fmt.Sprintf("%s: after an upgrade to 1.%d the component does not start with these flags", text, minor+1), minor+1)
+			}
 		}
 	}
 	return out

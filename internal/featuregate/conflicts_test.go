@@ -50,9 +50,17 @@ func TestConflicts(t *testing.T) {
 			want: []string{"DRAListTypeAttributes: 1.35, which is emulated, does not have this gate yet"}},
 		"v1 off": {instances: []Instance{running("kube-apiserver/a@v1.34.4", "--runtime-config=api/all=false,resource.k8s.io/v1beta1=true")},
 			want: []string{"DynamicResourceAllocation: kube-apiserver a: does not serve resource.k8s.io/v1"}},
-		"v1 on after all":  {instances: []Instance{running("kube-apiserver/a@v1.34.4", "--runtime-config=api/all=false,resource.k8s.io/v1=true")}},
-		"version unread":   {instances: plane("", "--feature-gates=DRAControlPlaneController=true")},
-		"nothing readable": {instances: []Instance{running("kube-scheduler/a@v1.34.4", "$(ARGS)"), running("kube-scheduler/b@v1.34.4", on)}},
+		"v1 on after all": {instances: []Instance{running("kube-apiserver/a@v1.34.4", "--runtime-config=api/all=false,resource.k8s.io/v1=true")}},
+		"API version unknown": {instances: plane("v1.34.4", "--runtime-config=resource.k8s.io/v1alpha1=true"),
+			want: []string{"DynamicResourceAllocation: kube-apiserver a: --runtime-config names resource.k8s.io/v1alpha1, which 1.34 does not have, take the entry away: the component does not start"}},
+		"API version unknown, off": {instances: plane("v1.36.3", "--runtime-config=scheduling.k8s.io/v1alpha1/workloads=false"),
+			want: []string{"GenericWorkload: kube-apiserver a: --runtime-config names scheduling.k8s.io/v1alpha1/workloads, which 1.36 does not have"}},
+		"API version unknown ahead": {instances: plane("v1.35.4", "--runtime-config=scheduling.k8s.io/v1alpha1=true"),
+			want: []string{">GenericWorkload: kube-apiserver a: --runtime-config names scheduling.k8s.io/v1alpha1, which 1.36 does not have, take the entry away: after an upgrade to 1.36"}},
+		"API of others":        {instances: plane("v1.34.4", "--runtime-config=other.example.com/v1alpha9=true,api/beta=true")},
+		"API of a new version": {instances: plane("v1.38.0", "--runtime-config=resource.k8s.io/v1alpha1=true")},
+		"version unread":       {instances: plane("", "--feature-gates=DRAControlPlaneController=true")},
+		"nothing readable":     {instances: []Instance{running("kube-scheduler/a@v1.34.4", "$(ARGS)"), running("kube-scheduler/b@v1.34.4", on)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var now, ahead []Conflict

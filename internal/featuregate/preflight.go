@@ -136,15 +136,14 @@ func (f findings) apis(i Instance, to int) {
 		return
 	}
 	said := map[string]bool{}
+	for key := range unregistered(i, minor) {
+		said[key] = true
+	}
 	for next := minor + 1; next <= min(to, newest); next++ {
-		for _, key := range slices.Sorted(maps.Keys(i.RuntimeConfig)) {
-			group, version, _ := strings.Cut(key, "/")
-			version, _, _ = strings.Cut(version, "/")
-			known := slices.ContainsFunc(registered[next], func(gv string) bool { return strings.HasPrefix(gv, group+"/") })
-			if known && !said[key] && !slices.Contains(registered[next], group+"/"+version) {
+		for key, text := range unregistered(i, next) {
+			if !said[key] {
 				said[key] = true
-				f.add(Finding{To: next, Stops: true, Component: i.Component, Instances: []string{i.Name},
-					Text: fmt.Sprintf("--runtime-config names %s, which 1.%d does not have: it does not start, take the entry away", key, next)})
+				f.add(Finding{To: next, Stops: true, Component: i.Component, Instances: []string{i.Name}, Text: text})
 			}
 		}
 		for _, gate := range slices.Sorted(maps.Keys(table)) {

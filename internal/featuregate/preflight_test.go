@@ -50,6 +50,7 @@ func TestPreflight(t *testing.T) {
 			want: []string{"1.38 note DRADeviceTaintRules kube-apiserver a: the sources announce that it is locked to true in 1.38"}},
 		"API gone": {cluster: Cluster{Instances: plane("v1.35.4", "--runtime-config=scheduling.k8s.io/v1alpha1=true,other.example.com/v1alpha1=true")}, to: 37,
 			want: []string{"1.36 STOPS kube-apiserver a: --runtime-config names scheduling.k8s.io/v1alpha1, which 1.36 does not have"}},
+		"API gone already": {cluster: Cluster{Instances: plane("v1.36.3", "--runtime-config=scheduling.k8s.io/v1alpha1=true")}, to: 37},
 		"API moved": {cluster: Cluster{Instances: plane("v1.35.4", "--feature-gates=DRADeviceTaints=true,DRADeviceTaintRules=true", "--runtime-config=resource.k8s.io/v1alpha3=true")}, to: 37,
 			want: []string{"1.36 STOPS DRADeviceTaintRules kube-apiserver a: it needs resource.k8s.io/v1beta2 from then on"}},
 		"old kubelets": {cluster: Cluster{Instances: plane("v1.34.4"), Kubelets: kubelets("v1.33.5")}, to: 34,

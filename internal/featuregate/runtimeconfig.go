@@ -1,6 +1,8 @@
 package featuregate
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -63,6 +65,49 @@ func serves(config map[string]bool, groupVersion string, ga bool) bool {
 		}
 	}
 	return ga
+}
+
+// unregistered returns, by entry of --runtime-config, why kube-apiserver of a minor version refuses to start with it: the entry
+// names a version of an API group that it has and that has no such version. The value of the entry does not matter
+// (k8s.io/apiserver resourceconfig, MergeAPIResourceConfigs). Only groups that gates are tied to are judged, in versions that
+// the table reaches.
+func unregistered(i Instance, minor int) map[string]string {
+	out := map[string]string{}
+	if i.Component != APIServer || i.Unreadable != "" {
+		return out
+	}
+	have := registered[minor]
+	for _, key := range slices.Sorted(maps.Keys(i.RuntimeConfig)) {
+		group, groupVersion := splitEntry(key)
+		known := slices.ContainsFunc(have, func(gv string) bool { return strings.HasPrefix(gv, group+"/") })
+		if known && !slices.Contains(have, groupVersion) {
+			out[key] = fmt.Sprintf("--runtime-config names %s, which 1.%d does not have, take the entry away", key, minor)
+		}
+	}
+	return out
+}
+
+// splitEntry takes an entry of --runtime-config (`group/version`, `group/version/resource`) apart.
+func splitEntry(key string) (group, groupVersion string) {
+	group, version, _ := strings.Cut(key, "/")
+	version, _, _ = strings.Cut(version, "/")
+	return group, group + "/" + version
+}
+
+// gateOfEntry is the gate under which an entry of --runtime-config is reported: one that needs this version of the API, else the
+// first one that needs any of its group.
+func gateOfEntry(key string) string {
+	group, groupVersion := splitEntry(key)
+	ofGroup := ""
+	for _, a := range apis {
+		if a.GroupVersion == groupVersion {
+			return a.Gate
+		}
+		if ofGroup == "" && strings.HasPrefix(a.GroupVersion, group+"/") {
+			ofGroup = a.Gate
+		}
+	}
+	return ofGroup
 }
 
 // isAlpha says whether an API version (`group/v1alpha3`) is an alpha one.

@@ -61,6 +61,8 @@ index (among those that run), volumes.
     privileged: true
     {{- else }}
     allowPrivilegeEscalation: false
+    {{- end }}
+    # Where a container is privileged, runtimes pass over both of these. Policies look at them all the same.
     seccompProfile:
       type: RuntimeDefault
     capabilities:
@@ -68,8 +70,7 @@ index (among those that run), volumes.
       {{- with $container.capabilities }}
       add: {{ toJson . }}
       {{- end }}
-    {{- end }}
-{{- include "gpu-dra.driverMounts" (dict "ctx" $ctx "variant" $variant "mounts" $container.mounts "volumes" .volumes) }}
+{{- include "gpu-dra.driverMounts" (dict "ctx" $ctx "variant" $variant "container" $container.name "mounts" $container.mounts "volumes" .volumes) }}
 {{- end -}}
 
 {{- define "gpu-dra.driverArgs" -}}
@@ -141,8 +142,15 @@ index (among those that run), volumes.
 {{- if or (not .when) (include "gpu-dra.when" (dict "when" .when "variant" $variant "ctx" $ctx)) -}}
 {{- $host := include "gpu-dra.path" (dict "path" .hostPath "tokens" $variant.tokens) -}}
 {{- $path := include "gpu-dra.path" (dict "path" (.path | default .hostPath) "tokens" $variant.tokens) -}}
-{{- $_ := set $volumes .name (dict "path" $host "type" .type) -}}
-{{- $mounts = append $mounts (dict "name" .name "path" $path "readOnly" .readOnly "propagation" .propagation) -}}
+{{- $name := .name -}}
+{{- $readOnly := .readOnly | default false -}}
+{{- if ne $readOnly (dig $name "readOnly" $readOnly $volumes) -}}
+{{- /* A volume is mounted in one way everywhere: of one that is mounted in both, Deckhouse's policies cannot be told. */ -}}
+{{- $name = printf "%s-%s" (ternary "read-only" "writable" $readOnly) (sha256sum .name | trunc 8) -}}
+{{- end -}}
+{{- $by := append (dig $name "by" list $volumes) $.container | uniq -}}
+{{- $_ := set $volumes $name (dict "path" $host "type" .type "readOnly" $readOnly "by" $by) -}}
+{{- $mounts = append $mounts (dict "name" $name "path" $path "readOnly" $readOnly "propagation" .propagation) -}}
 {{- end -}}
 {{- end -}}
 {{- with $mounts }}

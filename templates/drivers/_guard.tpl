@@ -28,14 +28,13 @@ of a volume with a token where the pod does not mount one everywhere.
 {{- if not (hasKey $mounts $host) -}}
 {{- $name := printf "guard-wait-%d" $i -}}
 {{- range $known, $volume := $volumes -}}
-{{- if eq $volume.path $host -}}
+{{- if and $volume.readOnly (eq $volume.path $host) -}}
 {{- $name = $known -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set $mounts $host $name -}}
-{{- if not (hasKey $volumes $name) -}}
-{{- $_ := set $volumes $name (dict "path" $host) -}}
-{{- end -}}
+{{- $volume := get $volumes $name | default (dict "path" $host "readOnly" true "by" list) -}}
+{{- $_ := set $volumes $name (merge (dict "by" (append $volume.by "guard")) $volume) -}}
 {{- end -}}
 {{- $paths := list -}}
 {{- range $wait.anyOf -}}

@@ -9,6 +9,7 @@ the text of their pods is made once. Adds to the dict `variant`, which has confi
   containers    those that are on, as text of the pod's spec
   initContainers, volumes   the same
   containerNames
+  asks, hostPaths   what its containers and volumes are allowed more than others (_security-policy.tpl)
 
 Takes a dict: root, driver, variant.
 */ -}}
@@ -36,13 +37,17 @@ Takes a dict: root, driver, variant.
 {{- end -}}
 {{- $text := list -}}
 {{- $names := list -}}
+{{- $asks := list -}}
 {{- range $i, $container := $containers -}}
 {{- $text = append $text (include "gpu-dra.driverContainer" (dict "ctx" $ctx "variant" $variant "container" $container "index" $i "volumes" $volumes)) -}}
 {{- $names = append $names $container.name -}}
+{{- $asks = append $asks (dict "container" $container.name "from" $container "capabilities" $container.capabilities "root" true) -}}
 {{- end -}}
 {{- $_ := set $variant "initContainers" (include "gpu-dra.guardContainer" (dict "root" .root "driver" .driver "variant" $variant "volumes" $volumes) | indent 6) -}}
 {{- $_ := set $variant "containers" (join "\n" $text | indent 6) -}}
 {{- $_ := set $variant "containerNames" $names -}}
+{{- $_ := set $variant "asks" $asks -}}
+{{- $_ := set $variant "hostPaths" $volumes -}}
 {{- $_ := set $variant "volumes" "" -}}
 {{- if $volumes -}}
 {{- $_ := set $variant "volumes" (include "gpu-dra.driverVolumes" $volumes | indent 6) -}}

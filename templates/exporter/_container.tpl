@@ -35,6 +35,7 @@
   resources:
     {{- include "gpu-dra.data" $resources.resources | nindent 4 }}
   securityContext:
+    runAsNonRoot: {{ ne (int64 $exporter.runAsUser) 0 }}
     runAsUser: {{ int64 $exporter.runAsUser }}
     runAsGroup: {{ int64 $exporter.runAsUser }}
     readOnlyRootFilesystem: {{ not $exporter.writableRoot }}
@@ -42,6 +43,8 @@
     privileged: true
     {{- else }}
     allowPrivilegeEscalation: false
+    {{- end }}
+    # Where a container is privileged, runtimes pass over both of these. Policies look at them all the same.
     seccompProfile:
       type: RuntimeDefault
     capabilities:
@@ -49,8 +52,7 @@
       {{- with $capabilities }}
       add: {{ toJson . }}
       {{- end }}
-    {{- end }}
-{{- $mounts := include "gpu-dra.driverMounts" (dict "ctx" $ctx "variant" $variant "mounts" $exporter.mounts "volumes" .volumes) }}
+{{- $mounts := include "gpu-dra.driverMounts" (dict "ctx" $ctx "variant" $variant "container" "exporter" "mounts" $exporter.mounts "volumes" .volumes) }}
 {{- $mounts }}
 {{- if and (not $mounts) (or $exporter.config $variant.token) }}
   volumeMounts:

@@ -116,9 +116,7 @@ func (r *rig) mistake(m mistake, planned []string) {
 	require.ErrorContains(r.t, err, "the process ended before it was ready", "%s, %s", m.what, m.component)
 	require.False(r.t, is.Alive)
 	require.Contains(r.t, said, m.says, "%s, %s", m.what, m.component)
-	if strings.HasPrefix(m.flag, "--feature-gates=") {
-		require.NotEmpty(r.t, expected, "%s, %s: the core takes these flags", m.what, m.component)
-	}
+	require.NotEmpty(r.t, expected, "%s, %s: the core takes these flags", m.what, m.component)
 	r.t.Logf("%s %s with %s: %s; gpu-dra says: %s", m.component, is.Version, m.flag, lineWith(said, m.says), expected)
 }
 
