@@ -130,7 +130,7 @@ func TestGolden(t *testing.T) {
 						file = name + "-" + version
 					}
 					known[file+".yaml"] = true
-					golden(t, file, got)
+					golden(t, filepath.Join("golden", file), got)
 					before = got
 				}
 			})
@@ -175,9 +175,10 @@ func comment(s string) string {
 	return strings.ReplaceAll("# "+strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n# ")+"\n", "# \n", "#\n")
 }
 
+// golden compares a text with the file of that name below testdata, or writes it there.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "golden", name+".yaml")
+	path := filepath.Join("testdata", name+".yaml")
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))

@@ -1,7 +1,6 @@
 package charttest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,16 +122,7 @@ func TestGoldenWebhook(t *testing.T) {
 				got = append(got, checksum.ReplaceAllString(d, "checksum/config: CHECKSUM"))
 			}
 		}
-		path := filepath.Join("testdata", "webhook", name+".yaml")
-		text := strings.Join(got, "---\n")
-		if *update {
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-			continue
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err, "run `make golden-update`")
-		require.Equal(t, string(want), text, "run `make golden-update` if this is meant")
+		golden(t, filepath.Join("webhook", name), strings.Join(got, "---\n"))
 	}
 }
 

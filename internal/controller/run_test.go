@@ -69,12 +69,7 @@ func TestRunWithoutAConfiguration(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(goodConfig), 0o644))
 	answers("/readyz", "503 the cluster was not read yet\n")
 	stop()
-	select {
-	case err := <-ended:
-		require.NoError(t, err)
-	case <-time.After(30 * time.Second):
-		t.Fatal("did not end")
-	}
+	requireEnd(t, ended)
 }
 
 func TestRunFailsOnAnAddressInUse(t *testing.T) {
@@ -114,6 +109,12 @@ func TestRunServesTheWebhook(t *testing.T) {
 		return err == nil
 	}, 10*time.Second, 20*time.Millisecond)
 	stop()
+	requireEnd(t, ended)
+}
+
+// requireEnd waits for a Run that was told to stop.
+func requireEnd(t *testing.T, ended <-chan error) {
+	t.Helper()
 	select {
 	case err := <-ended:
 		require.NoError(t, err)

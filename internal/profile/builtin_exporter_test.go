@@ -42,16 +42,7 @@ func TestRightsOfExportersAreTheVendorsLessWhatIsNotUsed(t *testing.T) {
 			continue
 		}
 		seen++
-		vendor, known := rightsOfExporters[d.Name]
-		require.True(t, known, "%s: say where its vendor's rights stand", d.Name)
-		require.NotEmpty(t, vendor.source)
-		want := single(vendor.given)
-		for why, lines := range vendor.dropped {
-			for _, right := range single(lines) {
-				require.Contains(t, want, right, "%s: %s", d.Name, why)
-				want = slices.DeleteFunc(want, func(s string) bool { return s == right })
-			}
-		}
+		vendor, want := rightsLeft(t, rightsOfExporters, d.Name)
 		require.ElementsMatch(t, want, sortedKeys(rightsOf(&Plugin{Rules: d.Exporter.Rules})), "%s, compared with %s", d.Name, vendor.source)
 	}
 	require.Len(t, rightsOfExporters, seen)

@@ -138,18 +138,25 @@ func rightsOf(p *Plugin) map[string]When {
 	return out
 }
 
+// rightsLeft are the rights that the vendor of a driver gives, less those that were dropped.
+func rightsLeft(t *testing.T, vendors map[string]vendorRights, name string) (vendor vendorRights, left []string) {
+	t.Helper()
+	vendor, known := vendors[name]
+	require.True(t, known, "%s: say where its vendor's rights stand", name)
+	require.NotEmpty(t, vendor.source)
+	left = single(vendor.given)
+	for why, lines := range vendor.dropped {
+		for _, right := range single(lines) {
+			require.Contains(t, left, right, "%s: %s", name, why)
+			left = slices.DeleteFunc(left, func(s string) bool { return s == right })
+		}
+	}
+	return vendor, left
+}
+
 func TestRightsAreTheVendorsLessWhatIsNotUsed(t *testing.T) {
 	for _, d := range plugins(t) {
-		vendor, known := rightsOfVendors[d.Name]
-		require.True(t, known, "%s: say where its vendor's rights stand", d.Name)
-		require.NotEmpty(t, vendor.source)
-		want := single(vendor.given)
-		for why, lines := range vendor.dropped {
-			for _, right := range single(lines) {
-				require.Contains(t, want, right, "%s: %s", d.Name, why)
-				want = slices.DeleteFunc(want, func(s string) bool { return s == right })
-			}
-		}
+		vendor, want := rightsLeft(t, rightsOfVendors, d.Name)
 		for _, right := range single(vendor.narrowed) {
 			require.Contains(t, want, strings.Replace(right, "namespace", "cluster", 1), d.Name)
 			want = append(want, right)

@@ -5,12 +5,6 @@
 {{- $exporter := .driver.exporter -}}
 {{- $resources := dict -}}
 {{- include "gpu-dra.exporterResources" (dict "exporter" $exporter "variant" $variant "out" $resources) -}}
-{{- $capabilities := list -}}
-{{- range $exporter.capabilities -}}
-{{- if or (not .when) (include "gpu-dra.when" (dict "when" .when "variant" $variant "ctx" $ctx)) -}}
-{{- $capabilities = append $capabilities .name -}}
-{{- end -}}
-{{- end -}}
 - name: exporter
   image: {{ $variant.image | quote }}
   imagePullPolicy: IfNotPresent
@@ -49,7 +43,7 @@
       type: RuntimeDefault
     capabilities:
       drop: [ALL]
-      {{- with $capabilities }}
+      {{- with $variant.capabilities }}
       add: {{ toJson . }}
       {{- end }}
 {{- $mounts := include "gpu-dra.driverMounts" (dict "ctx" $ctx "variant" $variant "container" "exporter" "mounts" $exporter.mounts "volumes" .volumes) }}

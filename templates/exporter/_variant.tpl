@@ -5,6 +5,7 @@ A variant of an exporter: one set of settings, on one root directory of the kube
   image         with its registry
   tokens        list of {token, value}
   token         whether the exporter's own container has one: a rule of it is on
+  capabilities  of its container, those that are on
   claim         name of the template of its claim, or nothing
   container, initContainers, volumes   text of the pod's spec
   asks, hostPaths   what its container and volumes are allowed more than others (drivers/_security-policy.tpl)
@@ -40,17 +41,18 @@ Takes a dict: root, driver, variant.
 {{- $_ := set $variant "claim" (printf "%s-%s" .driver.component (sha256sum $spec | trunc 8)) -}}
 {{- $_ := set .driver.claims $variant.claim $spec -}}
 {{- end -}}
-{{- $volumes := dict -}}
-{{- $_ := set $variant "container" (include "gpu-dra.exporterContainer" (dict "ctx" $ctx "driver" .driver "variant" $variant "volumes" $volumes) | indent 6) -}}
-{{- $guarded := dict "profile" .driver.profile "plugin" (dict "waitFor" $exporter.waitFor) -}}
-{{- $_ := set $variant "initContainers" (include "gpu-dra.guardContainer" (dict "root" .root "driver" $guarded "variant" $variant "volumes" $volumes "token" "gpu-dra-token") | indent 6) -}}
 {{- $capabilities := list -}}
 {{- range $exporter.capabilities -}}
 {{- if or (not .when) (include "gpu-dra.when" (dict "when" .when "variant" $variant "ctx" $ctx)) -}}
 {{- $capabilities = append $capabilities .name -}}
 {{- end -}}
 {{- end -}}
-{{- $_ := set $variant "asks" (list (dict "container" "exporter" "from" $exporter "capabilities" $capabilities "root" (eq (int64 $exporter.runAsUser) 0))) -}}
+{{- $_ := set $variant "capabilities" $capabilities -}}
+{{- $volumes := dict -}}
+{{- $_ := set $variant "container" (include "gpu-dra.exporterContainer" (dict "ctx" $ctx "driver" .driver "variant" $variant "volumes" $volumes) | indent 6) -}}
+{{- $guarded := dict "profile" .driver.profile "plugin" (dict "waitFor" $exporter.waitFor) -}}
+{{- $_ := set $variant "initContainers" (include "gpu-dra.guardContainer" (dict "root" .root "driver" $guarded "variant" $variant "volumes" $volumes "token" "gpu-dra-token") | indent 6) -}}
+{{- $_ := set $variant "asks" (list (dict "container" "exporter" "from" $exporter "capabilities" $variant.capabilities "root" (eq (int64 $exporter.runAsUser) 0))) -}}
 {{- $_ := set $variant "hostPaths" $volumes -}}
 {{- $_ := set $variant "volumes" "" -}}
 {{- if $volumes -}}

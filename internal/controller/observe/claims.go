@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -91,37 +88,16 @@ func typed(objects []any) []*claimstate.Claim {
 // Source gives a controller the requests that toRequests makes of the nodes on which a claim came to hold devices, or ceased
 // to, after a delay in which others may too. The controller starts when the claims were read, or could not be.
 func (c *Claims) Source(delay time.Duration, toRequests func(node string) []reconcile.Request) source.SyncingSource {
-	enqueue := func(q queue, claims ...*claimstate.Claim) {
-		for _, claim := range claims {
-			for _, r := range toRequests(claim.Node()) {
-				q.AddAfter(r, delay)
+	return newSource("ResourceClaims", c.informer, c.wait, delay, toRequests,
+		func(changed ...*claimstate.Claim) []string {
+			var nodes []string
+			for _, claim := range changed {
+				nodes = append(nodes, claim.Node())
 			}
-		}
-	}
-	return &waitingSource[*claimstate.Claim]{
-		name: "ResourceClaims",
-		TypedInformer: source.TypedInformer[*claimstate.Claim, reconcile.Request]{
-			Informer: c.informer,
-			Handler: handler.TypedFuncs[*claimstate.Claim, reconcile.Request]{
-				CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*claimstate.Claim], q queue) {
-					enqueue(q, e.Object)
-				},
-				UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*claimstate.Claim], q queue) {
-					enqueue(q, e.ObjectOld, e.ObjectNew)
-				},
-				DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*claimstate.Claim], q queue) {
-					enqueue(q, e.Object)
-				},
-			},
-			Predicates: []predicate.TypedPredicate[*claimstate.Claim]{claimChanged},
+			return nodes
 		},
-		wait: c.wait,
-	}
-}
-
-// claimChanged drops updates that change nothing of what is kept, such as those of a driver's status of its devices.
-var claimChanged = predicate.TypedFuncs[*claimstate.Claim]{
-	UpdateFunc: func(e event.TypedUpdateEvent[*claimstate.Claim]) bool { return !e.ObjectOld.Equal(e.ObjectNew) },
+		// Dropped are updates such as those of a driver's status of its devices.
+		func(before, after *claimstate.Claim) bool { return !before.Equal(after) })
 }
 
 // Locate finds what the slices say of a device.

@@ -14,10 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -93,61 +89,24 @@ func (s *Slices) ClusterWide() (inventory.ClusterWide, error) {
 // lets a driver publish the other slices of a pool; inventory.NoNode stands for what belongs to no node. The controller
 // starts when all slices of the start are there.
 func (s *Slices) Source(delay time.Duration, toRequests func(node string) []reconcile.Request) source.SyncingSource {
-	enqueue := func(q queue, changed ...*inventory.Slice) {
-		// The indices are those of this informer, so the lookup does not fail.
-		nodes, _ := inventory.Touched(s.Indexer(), changed...)
-		for _, node := range nodes {
-			for _, r := range toRequests(node) {
-				q.AddAfter(r, delay)
-			}
+	wait := func(ctx context.Context) error {
+		if !toolscache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced) {
+			return errors.New("the ResourceSlices could not be read in time")
 		}
+		return nil
 	}
-	return &waitingSource[*inventory.Slice]{
-		name: "ResourceSlices",
-		TypedInformer: source.TypedInformer[*inventory.Slice, reconcile.Request]{
-			Informer: s.informer,
-			Handler: handler.TypedFuncs[*inventory.Slice, reconcile.Request]{
-				CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*inventory.Slice], q queue) {
-					enqueue(q, e.Object)
-				},
-				UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*inventory.Slice], q queue) {
-					enqueue(q, e.ObjectOld, e.ObjectNew)
-				},
-				DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*inventory.Slice], q queue) {
-					enqueue(q, e.Object)
-				},
-			},
-			Predicates: []predicate.TypedPredicate[*inventory.Slice]{digestChanged},
+	return newSource("ResourceSlices", s.informer, wait, delay, toRequests,
+		func(changed ...*inventory.Slice) []string {
+			// The indices are those of this informer, so the lookup does not fail.
+			nodes, _ := inventory.Touched(s.Indexer(), changed...)
+			return nodes
 		},
-		wait: func(ctx context.Context) error {
-			if !toolscache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced) {
-				return errors.New("the ResourceSlices could not be read in time")
-			}
-			return nil
-		},
-	}
+		digestChanged)
 }
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// digestChanged drops updates that change nothing of what is kept, such as those of annotations.
-var digestChanged = predicate.TypedFuncs[*inventory.Slice]{
-	UpdateFunc: func(e event.TypedUpdateEvent[*inventory.Slice]) bool {
-		before, after := *e.ObjectOld, *e.ObjectNew
-		before.ObjectMeta, after.ObjectMeta = metav1.ObjectMeta{}, metav1.ObjectMeta{}
-		return !reflect.DeepEqual(before, after)
-	},
+// digestChanged is false for updates that change nothing of what is kept, such as those of annotations.
+func digestChanged(before, after *inventory.Slice) bool {
+	old, now := *before, *after
+	old.ObjectMeta, now.ObjectMeta = metav1.ObjectMeta{}, metav1.ObjectMeta{}
+	return !reflect.DeepEqual(old, now)
 }
-
-// waitingSource is the source of an informer that no controller-runtime cache runs: its controller waits for it as for others.
-type waitingSource[T any] struct {
-	source.TypedInformer[T, reconcile.Request]
-	name string
-	wait func(context.Context) error
-}
-
-// String is the source's name in the log.
-func (s *waitingSource[T]) String() string { return s.name }
-
-// WaitForSync returns when the controller may start.
-func (s *waitingSource[T]) WaitForSync(ctx context.Context) error { return s.wait(ctx) }

@@ -18,7 +18,6 @@ import (
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gpu-dra/gpu-dra/internal/inventory"
@@ -123,7 +122,7 @@ func TestSlicesKeepDigestsOnly(t *testing.T) {
 func TestDigestChanged(t *testing.T) {
 	digest := inventory.NewDigester(profiles(t))
 	changed := func(a, b *resourcev1.ResourceSlice) bool {
-		return digestChanged.Update(event.TypedUpdateEvent[*inventory.Slice]{ObjectOld: digest.Digest(a), ObjectNew: digest.Digest(b)})
+		return digestChanged(digest.Digest(a), digest.Digest(b))
 	}
 	annotated := slice("a", "n1", "n1", 1, 3)
 	annotated.ResourceVersion, annotated.Annotations = "9", map[string]string{"x": "y"}
