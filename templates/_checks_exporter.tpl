@@ -92,8 +92,42 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- include "gpu-dra.ownFault" (list $in (printf "exporter.config.files[%s]" $name) (quote $name) "the name of a file: at most 63 letters, digits, dots, dashes and underscores") -}}
 {{- end -}}
 {{- end -}}
+{{- if and $exporter.config (not $exporter.config.files) -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.config.files" "none" "at least one file") -}}
+{{- end -}}
+{{- if hasKey $exporter "sidecar" -}}
+{{- if not $exporter.command -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.command" "none" "the exporter's program, which a sidecar's entry starts") -}}
+{{- end -}}
+{{- include "gpu-dra.checkOwnEnv" (dict "in" $in "field" "exporter.sidecar." "env" $exporter.sidecar.env "allowed" $runTokens) -}}
+{{- range $i, $text := $exporter.sidecar.args -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.sidecar.args[%d]" $i) "text" $text "allowed" $runTokens) -}}
+{{- end -}}
+{{- end -}}
+{{- include "gpu-dra.checkOwnMetricNames" (dict "in" $in "metricNames" ($exporter.metricNames | default dict)) -}}
 {{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}
 {{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" ($exporter.resources.limits.memory | toString | quote) "none with exporter.memory, which makes it") -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Names that rules are made of: the operator refuses the whole object for one rule that does not parse. Takes a dict: in, metricNames. */ -}}
+{{- define "gpu-dra.checkOwnMetricNames" -}}
+{{- $in := .in -}}
+{{- range $key, $entries := .metricNames.series -}}
+{{- range $i, $entry := $entries -}}
+{{- range $label, $_ := $entry.match -}}
+{{- if not (regexMatch `^[a-zA-Z_][a-zA-Z0-9_]*$` $label) -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.metricNames.series[%s][%d].match[%s]" $key $i $label) (quote $label) "the name of a label") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $list := list "renamed" "renamedLabels" -}}
+{{- range $i, $renamed := get $.metricNames $list | default list -}}
+{{- if eq $renamed.was (get $renamed "now") -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.metricNames.%s[%d].now" $list $i) (quote $renamed.was) "another name, the one of the newer exporter") -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -22,6 +22,7 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 	exporter := func(more string) string {
 		return profile("exporter: {image: {repository: r.example/a, tag: v1.0.0}, port: 9000, " + more + "}")
 	}
+	names := func(more string) string { return exporter("metricNames: {labels: {accelerator: uuid}, " + more + "}") }
 	mounts := func(more string) string { return plugin("containers: [{name: a, mounts: [" + more + "]}]") }
 	for in, field := range map[string]string{
 		profile("classes: [{name: a.b, expression: 'true'}, {name: a.b, expression: 'false'}]"):                                  "classes[1].name",
@@ -57,13 +58,20 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 		exporter("config: {path: /a, files: {b: '{kubeletRoot}'}}"):                                                              "exporter.config.files[b]",
 		exporter("config: {path: /a, files: {'a/b': x}}"):                                                                        "exporter.config.files[a/b]",
 		exporter("memory: {base: 1Mi, perDevice: 1Mi}, resources: {limits: {memory: 1Gi}}"):                                      "exporter.resources.limits[memory]",
-		mounts("{name: x, hostPath: '/a/{logLevel}'}"):                                                                           "plugin.containers[0].mounts[0].hostPath",
-		mounts("{name: x, hostPath: /a, path: '/a/{image}'}"):                                                                    "plugin.containers[0].mounts[0].path",
-		mounts("{name: guard-wait-0, hostPath: /a}"):                                                                             "plugin.containers[0].mounts[0].name",
-		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /b}"):                                                               "plugin.containers[0].mounts[1].name",
-		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /a, type: Directory, path: /b}"):                                    "plugin.containers[0].mounts[1].name",
-		mounts("{name: x, hostPath: /a}, {name: z, hostPath: /b, path: /a}"):                                                     "plugin.containers[0].mounts[1].path",
-		mounts("{name: x, hostPath: /a, propagation: Bidirectional}"):                                                            "plugin.containers[0].mounts[0].propagation",
+		exporter("config: {path: /a, files: {}}"):                                                                                "exporter.config.files",
+		exporter("sidecar: {}"): "exporter.command",
+		exporter("command: [/a], sidecar: {env: [{name: X, value: '{namespace}'}]}"):          "exporter.sidecar.env[0].value",
+		exporter("command: [/a], sidecar: {args: ['{kubeletRoot}']}"):                         "exporter.sidecar.args[0]",
+		names("series: {power: [{metrics: [p], match: {'a\"} or b #': x}}]}"):                 "exporter.metricNames.series[power][0].match[a\"} or b #]",
+		names("renamed: [{was: a, now: a}]"):                                                  "exporter.metricNames.renamed[0].now",
+		names("renamedLabels: [{was: a, now: b}, {was: a, now: a}]"):                          "exporter.metricNames.renamedLabels[1].now",
+		mounts("{name: x, hostPath: '/a/{logLevel}'}"):                                        "plugin.containers[0].mounts[0].hostPath",
+		mounts("{name: x, hostPath: /a, path: '/a/{image}'}"):                                 "plugin.containers[0].mounts[0].path",
+		mounts("{name: guard-wait-0, hostPath: /a}"):                                          "plugin.containers[0].mounts[0].name",
+		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /b}"):                            "plugin.containers[0].mounts[1].name",
+		mounts("{name: x, hostPath: /a}, {name: x, hostPath: /a, type: Directory, path: /b}"): "plugin.containers[0].mounts[1].name",
+		mounts("{name: x, hostPath: /a}, {name: z, hostPath: /b, path: /a}"):                  "plugin.containers[0].mounts[1].path",
+		mounts("{name: x, hostPath: /a, propagation: Bidirectional}"):                         "plugin.containers[0].mounts[0].propagation",
 	} {
 		raw, err := json.Marshal(parse(t, in))
 		require.NoError(t, err)

@@ -133,7 +133,7 @@ func set(list []relabeling) (set map[string]string, drop string) {
 
 func TestPodMonitors(t *testing.T) {
 	cluster := values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: values.MonitoringAPIs{PodMonitor: true}}
-	rendered := objects(t, Options{Values: underHooks(t, parse(t, "{nodeGroups: ["+everyVendor+"], exporter: {interval: 15s}, monitoring: {labels: {team: ml}}}"), values.Internal{Cluster: cluster})})
+	rendered := objects(t, Options{Values: underHooks(t, parse(t, "{nodeGroups: ["+everyVendor+"], exporter: {interval: 15s}, monitoring: {labels: {team: ml, gpu-dra.deckhouse.io/driver: mine, app.kubernetes.io/name: mine}}}"), values.Internal{Cluster: cluster})})
 	monitors := podMonitors(t, rendered)
 	require.Len(t, monitors, 6)
 	namespace := Find[client.Object](rendered, "d8-gpu-dra")
@@ -141,6 +141,7 @@ func TestPodMonitors(t *testing.T) {
 		require.Equal(t, "d8-gpu-dra", m.Metadata.Namespace)
 		require.Equal(t, "main", m.Metadata.Labels["prometheus"], "Deckhouse's Prometheus selects by it")
 		require.Equal(t, "ml", m.Metadata.Labels["team"])
+		require.Equal(t, "gpu-dra", m.Metadata.Labels["app.kubernetes.io/name"], "a key of ours stays ours, and stands once")
 		endpoint := m.Spec.PodMetricsEndpoints[0]
 		require.Equal(t, "metrics", endpoint.Port)
 		labels, drop := set(endpoint.Relabelings)
@@ -156,6 +157,7 @@ func TestPodMonitors(t *testing.T) {
 		require.Equal(t, "15s", endpoint.Interval)
 		require.Equal(t, name, m.Spec.Selector.MatchLabels["app.kubernetes.io/component"])
 		require.Equal(t, strings.TrimPrefix(name, "exporter-"), labels["profile"])
+		require.Equal(t, labels["profile"], m.Metadata.Labels["gpu-dra.deckhouse.io/driver"])
 		require.Empty(t, m.Spec.NamespaceSelector.MatchNames)
 	}
 	for _, label := range []string{"prometheus.deckhouse.io/monitor-watcher-enabled", "prometheus.deckhouse.io/rules-watcher-enabled"} {

@@ -129,3 +129,23 @@ func TestGoldenWebhook(t *testing.T) {
 func of(o client.Object, component string) bool {
 	return o.GetLabels()["app.kubernetes.io/component"] == component
 }
+
+// A choice that leaves every pod without an exporter is no fault: whoever installs is told.
+func TestNotesTellWhenNoPodCanHaveAnExporter(t *testing.T) {
+	chart, err := Load()
+	require.NoError(t, err)
+	for in, says := range map[string]string{
+		"drivers: [nvidia], nodeSelector: {a: b}}], exporter: {mode: Sidecar":                                          "exporter.sidecar.namespaces is empty",
+		"drivers: [amd], nodeSelector: {a: b}}], exporter: {mode: Sidecar, sidecar: {namespaces: [inference]}":         "no driver in nodeGroups has an exporter that works as a sidecar",
+		"drivers: [amd, nvidia], nodeSelector: {a: b}}], exporter: {mode: Sidecar, sidecar: {namespaces: [inference]}": "",
+		"drivers: [amd], nodeSelector: {a: b}}], exporter: {mode: DaemonSet":                                           "",
+	} {
+		_, notes, err := Render(chart, Options{Values: parse(t, "{nodeGroups: [{name: a, "+in+"}}")})
+		require.NoError(t, err)
+		if says == "" {
+			require.NotContains(t, notes, "exporter.mode is Sidecar", in)
+			continue
+		}
+		require.Contains(t, notes, says, in)
+	}
+}

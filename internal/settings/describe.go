@@ -23,6 +23,19 @@ func show(v any) string {
 	return string(data)
 }
 
+// unquoted says what to do about a word that YAML has read as a boolean: without quotation marks Off is false.
+func unquoted(value any, node *structuralschema.Structural) string {
+	if value != false || node == nil || node.ValueValidation == nil {
+		return ""
+	}
+	for _, e := range node.ValueValidation.Enum {
+		if e.Object == "Off" {
+			return `; write "Off" in quotation marks: YAML reads the bare word as false`
+		}
+	}
+	return ""
+}
+
 // describe says in words what a schema wants.
 func describe(node *structuralschema.Structural) string {
 	if node == nil {

@@ -149,7 +149,7 @@ func (s *schema) explain(object map[string]any, e *field.Error) Problem {
 	case !found:
 		return Problem{path, e.Detail}
 	}
-	return Problem{path, fmt.Sprintf("found %s, expected %s", show(value), describe(node))}
+	return Problem{path, fmt.Sprintf("found %s, expected %s", show(value), describe(node)) + unquoted(value, node)}
 }
 
 // at returns the schema and the value at a path such as `nodeGroups[1].drivers[0]`. Keys of maps may hold dots, so the path is

@@ -15,10 +15,14 @@ ConfigMaps, and one that no Grafana looks for is litter.
 {{- if or (eq $said "Always") (and (eq $said "Auto") (get $served (index . 1))) -}}true{{- end -}}
 {{- end -}}
 
-{{- /* Labels of an object of monitoring: ours, those by which the distribution finds it, the user's. Takes (list $ found). */ -}}
+{{- /*
+Labels of an object of monitoring: ours, those by which the distribution finds it, the user's. Takes (list $ found). A key of ours
+stays ours: one that stood twice would be no YAML. PodMonitors of exporters add the driver's.
+*/ -}}
 {{- define "gpu-dra.monitoringLabels" -}}
 {{- include "gpu-dra.labels" (list (index . 0) "monitoring") }}
 {{- $own := include "gpu-dra.labels" (list (index . 0) "monitoring") | fromYaml -}}
+{{- $_ := set $own "gpu-dra.deckhouse.io/driver" "" -}}
 {{- range $key, $value := merge dict (index . 0).gpuDra.settings.monitoring.labels (index . 1 | default dict) }}
 {{- if not (hasKey $own $key) }}
 {{ $key | quote }}: {{ $value | quote }}

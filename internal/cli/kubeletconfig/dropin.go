@@ -37,6 +37,8 @@ func DropIn(g *v1alpha1.GPUNodeGroup, numa []int64) ([]byte, error) {
 		return nil, fmt.Errorf("GPUNodeGroup %s: found no status.memoryReservation; is memoryReservation.mode Off, or has the group no status yet", g.Name)
 	case m.Recommended == nil:
 		return nil, fmt.Errorf("GPUNodeGroup %s: status.memoryReservation recommends nothing: %s", g.Name, m.Why)
+	case m.Recommended.Sign() <= 0:
+		return nil, fmt.Errorf("GPUNodeGroup %s: status.memoryReservation.recommended: found %s, expected an amount above 0; the controller writes it, read the group anew", g.Name, m.Recommended)
 	}
 	c := configuration{
 		APIVersion:     "kubelet.config.k8s.io/v1beta1",

@@ -138,6 +138,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"-, document 1: ":                                        {"a: [", nil, cli.ExitFailed},
 		"is memoryReservation.mode Off":                          {text(t, off), nil, cli.ExitFailed},
 		"recommends nothing: the group has no node yet":          {text(t, silent), nil, cli.ExitFailed},
+		"recommended: found -4Gi, expected an amount above 0":    {strings.Replace(good, "recommended: 25068Mi", "recommended: -4Gi", 1), nil, cli.ExitFailed},
 		"apiVersion: found gpu-dra.deckhouse.io/v2, expected":    {text(t, odd), nil, cli.ExitFailed},
 		"found no EvictionHard in status":                        {text(t, old), []string{"--numa", "1Ti,1Ti"}, cli.ExitFailed},
 		"--numa: found 2147483648 bytes":                         {good, []string{"--numa", "1Gi,1Gi"}, cli.ExitFailed},

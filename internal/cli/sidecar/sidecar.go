@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +27,11 @@ func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sidecar",
 		Short: "Run an exporter beside an engine until its last sample was taken (in pods with the exporter sidecar)",
+		// Help with the exit code 0 would hide a misspelt command in a pod's spec.
+		RunE: func(c *cobra.Command, args []string) error {
+			return fmt.Errorf("gpu-dra sidecar: found the command %q, expected one of: ending, install, run", strings.Join(args, " "))
+		},
+		Args: cobra.ArbitraryArgs,
 	}
 	c.AddCommand(newRun(), newInstall(), newEnding())
 	return c

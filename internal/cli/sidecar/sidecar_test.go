@@ -329,6 +329,7 @@ func TestInstall(t *testing.T) {
 func TestWrongCommandLines(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
+		`found the command "runn now", expected one of`: {"runn", "now"},
 		`--listen: found "", expected [address]:port`:   {"run", "--", "/x"},
 		`--listen: found "9400", expected`:              {"run", "--listen=9400", "--", "/x"},
 		`--path: found "metrics", expected a path`:      {"run", "--listen=:1", "--path=metrics", "--", "/x"},

@@ -102,6 +102,10 @@ func (k *keeper) step(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
 	secret, err := k.secrets.Get(ctx, k.config.Secret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) && k.config.OwnCertificate {
+		// The chart makes it, empty: the controller has no right to create Secrets.
+		return fmt.Errorf("%w: `helm upgrade` with the same values makes it anew", err)
+	}
 	if err != nil {
 		return err
 	}

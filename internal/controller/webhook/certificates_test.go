@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,4 +171,19 @@ func TestBundleIsPutBack(t *testing.T) {
 	require.Equal(t, want, r.bundle())
 	require.NoError(t, hooks.Delete(ctx, "hook", metav1.DeleteOptions{}))
 	require.ErrorContains(t, r.keepers[0].step(ctx), "not found")
+}
+
+// The controller may not create Secrets, so it says who can.
+func TestSecretThatIsGone(t *testing.T) {
+	for own, says := range map[bool]string{true: "`helm upgrade` with the same values makes it anew", false: ""} {
+		r := newReplicas(t, own, 1)
+		require.NoError(t, r.cluster.CoreV1().Secrets("gpu-dra").Delete(context.Background(), "certificate", metav1.DeleteOptions{}))
+		err := r.keepers[0].step(context.Background())
+		require.ErrorContains(t, err, `secrets "certificate" not found`)
+		require.Equal(t, says != "", strings.Contains(err.Error(), "helm upgrade"))
+		require.ErrorContains(t, err, says)
+		for _, action := range r.cluster.Actions() {
+			require.NotEqual(t, "create", action.GetVerb())
+		}
+	}
 }
