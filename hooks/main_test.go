@@ -52,7 +52,7 @@ func TestRegisteredHooks(t *testing.T) {
 		got[c.Metadata.Name] = s
 	}
 	require.Equal(t, map[string]summary{
-		"ready/ready": {startup: 1},
+		"ready/ready":               {startup: 1},
 		"certificates/certificates": {beforeHelm: 5, schedule: []string{"internalTLSSchedule 42 4 * * *"}, bindings: []string{"secret v1 Secret"}},
 		"cluster/cluster": {beforeHelm: 10, queue: "/modules/gpu-dra/cluster", bindings: []string{
 			"stack gpu-dra.deckhouse.io/v1alpha1 GPUStack", "classes resource.k8s.io/v1 DeviceClass"}},
