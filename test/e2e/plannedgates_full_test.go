@@ -15,7 +15,7 @@ import (
 const newestKubernetes = "1.37.2"
 
 // From 1.35 on components check dependencies too. A gate that is off by default there may stop one that is on by default.
-func TestPlannedGatesOfTheNewestKubernetes(t *testing.T) {
+func TestPlannedGatesOnNewest(t *testing.T) {
 	minor, _ := featuregate.Minor(newestKubernetes)
 	require.Equal(t, featuregate.Newest, minor, "the table of gates is that of another version")
 	plannedGates(t, newestKubernetes, slices.Concat(
