@@ -47,7 +47,7 @@ func Decide(in Input) (State, bool, error) {
 		if err != nil {
 			return s, false, err
 		}
-		// Whoever is trusted stays so until this pair is replaced: another replica may serve what was lost here.
+		// Whoever is trusted stays so until this pair has settled: another replica may serve what was lost here.
 		return State{Current: fresh, Bundle: join(fresh.CA, in.Published), Changed: in.Now}, true, nil
 	}
 	settled := !in.Now.Before(s.Changed.Add(settle)) || s.Changed.After(in.Now)
