@@ -7,7 +7,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -34,11 +33,7 @@ func NewClaims(client resourceclient.ResourceClaimsGetter, slices *Slices) (*Cla
 				if err != nil {
 					return page{}, err
 				}
-				out := page{ListMeta: list.ListMeta, items: make([]runtime.Object, len(list.Items))}
-				for i := range list.Items {
-					out.items[i] = claimstate.Condense(&list.Items[i])
-				}
-				return out, nil
+				return condensed(list.ListMeta, list.Items, claimstate.Condense), nil
 			}),
 			WatchFuncWithContext: claims.Watch,
 		}, client),

@@ -17,6 +17,15 @@ type page struct {
 	items []runtime.Object
 }
 
+// condensed is a page of what is kept of each object.
+func condensed[T any, K runtime.Object](meta metav1.ListMeta, objects []T, keep func(*T) K) page {
+	out := page{ListMeta: meta, items: make([]runtime.Object, len(objects))}
+	for i := range objects {
+		out.items[i] = keep(&objects[i])
+	}
+	return out
+}
+
 // pages lists in pages, each condensed before the next is asked for. A reflector's own list would hold every object of the
 // cluster whole: it asks at resourceVersion 0, where the API server ignores limits, and condenses at the end.
 func pages(list func(context.Context, metav1.ListOptions) (page, error)) func(context.Context, metav1.ListOptions) (runtime.Object, error) {

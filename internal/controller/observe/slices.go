@@ -11,7 +11,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -55,11 +54,7 @@ func slicePages(client resourceclient.ResourceSliceInterface, digester *inventor
 		if err != nil {
 			return page{}, err
 		}
-		out := page{ListMeta: list.ListMeta, items: make([]runtime.Object, len(list.Items))}
-		for i := range list.Items {
-			out.items[i] = digester.Digest(&list.Items[i])
-		}
-		return out, nil
+		return condensed(list.ListMeta, list.Items, digester.Digest), nil
 	}
 }
 
