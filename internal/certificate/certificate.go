@@ -126,8 +126,8 @@ func authorities(bundle []byte) [][]byte {
 	}
 }
 
-// Trusts tells whether a bundle holds an authority.
-func Trusts(bundle, ca []byte) bool {
+// trusts tells whether a bundle holds an authority.
+func trusts(bundle, ca []byte) bool {
 	wanted := authorities(ca)
 	if len(wanted) == 0 {
 		return false

@@ -84,7 +84,7 @@ func TestRenewal(t *testing.T) {
 	now = now.Add(settle)
 	require.True(t, step(false), "it is served")
 	require.NotEqual(t, first, state.Current)
-	require.True(t, Trusts(published, first.CA), "a replica may serve the old one")
+	require.True(t, trusts(published, first.CA), "a replica may serve the old one")
 	require.False(t, step(false))
 	now = now.Add(settle)
 	require.True(t, step(false))
@@ -132,14 +132,78 @@ func TestBrokenPairs(t *testing.T) {
 		require.True(t, changed, name)
 		_, err = got.Current.Check(now, names)
 		require.NoError(t, err, name)
-		require.True(t, Trusts(got.Bundle, got.Current.CA), name)
-		require.True(t, Trusts(got.Bundle, other.CA), "%s: who was trusted stays so", name)
+		require.True(t, trusts(got.Bundle, got.Current.CA), name)
+		require.True(t, trusts(got.Bundle, other.CA), "%s: who was trusted stays so", name)
 	}
 	_, changed, err := Decide(Input{Now: now, Names: names, State: State{Current: good, Bundle: good.CA, Changed: now.Add(time.Hour)}})
 	require.NoError(t, err)
 	require.False(t, changed, "a clock that went back")
+	s, changed, err := Decide(Input{Now: now, Names: names, State: State{Current: good, Bundle: join(good.CA, other.CA), Changed: now.Add(time.Hour)}})
+	require.NoError(t, err)
+	require.True(t, changed, "nobody waits for an hour to come")
+	require.Equal(t, good.CA, s.Bundle)
 	_, _, err = Decide(Input{Now: now})
 	require.ErrorContains(t, err, "found no name")
+}
+
+// The clock of the replica that made the step is ahead of that of the one which looks: the step has to settle all the same.
+func TestClocksOfReplicasDiffer(t *testing.T) {
+	now := time.Now()
+	current, err := New(now, names)
+	require.NoError(t, err)
+	next, err := New(now, names)
+	require.NoError(t, err)
+	bundle := join(current.CA, next.CA)
+	in := Input{Names: names, Published: bundle, State: State{Current: current, Next: next, Bundle: bundle, Changed: now}}
+	for _, ahead := range []time.Duration{time.Nanosecond, time.Second, 2 * time.Second, settle} {
+		in.Now = now.Add(-ahead)
+		_, changed, err := Decide(in)
+		require.NoError(t, err)
+		require.False(t, changed, "%s ahead", ahead)
+	}
+	in.Now = now.Add(settle)
+	got, changed, err := Decide(in)
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, next, got.Current)
+}
+
+// A person asks again right after a switch: a replica that has not looked since serves the old pair and must stay trusted.
+func TestRenewalRightAfterASwitch(t *testing.T) {
+	now := time.Now()
+	first, err := New(now, names)
+	require.NoError(t, err)
+	second, err := New(now, names)
+	require.NoError(t, err)
+	bundle := join(second.CA, first.CA)
+	late := serve(t)
+	late.pair, err = first.TLS()
+	require.NoError(t, err)
+	for name, in := range map[string]Input{
+		"as published":                           {State: State{Bundle: bundle}, Published: bundle},
+		"somebody wrote over what callers trust": {State: State{Bundle: bundle}},
+		"the Secret lost its bundle":             {Published: bundle},
+	} {
+		in.Now, in.Names, in.RenewalAsked = now, names, true
+		in.State.Current, in.State.Changed = second, now
+		state, changed, err := Decide(in)
+		require.NoError(t, err, name)
+		require.True(t, changed, name)
+		require.NoError(t, late.call(state.Bundle, names[0], now), name)
+		require.True(t, trusts(state.Bundle, second.CA), name)
+		require.True(t, trusts(state.Bundle, state.Next.CA), name)
+
+		third := state.Next
+		for range 2 {
+			now := state.Changed.Add(settle)
+			state, changed, err = Decide(Input{Now: now, Names: names, State: state, Published: state.Bundle})
+			require.NoError(t, err, name)
+			require.True(t, changed, name)
+			require.Error(t, late.call(state.Bundle, names[0], now), "%s: nobody serves it any more", name)
+		}
+		require.Equal(t, third, state.Current, name)
+		require.Equal(t, third.CA, state.Bundle, name)
+	}
 }
 
 func TestBundlesDoNotGrow(t *testing.T) {

@@ -50,7 +50,10 @@ func Decide(in Input) (State, bool, error) {
 		// Whoever is trusted stays so until this pair has settled: another replica may serve what was lost here.
 		return State{Current: fresh, Bundle: join(fresh.CA, in.Published), Changed: in.Now}, true, nil
 	}
-	settled := !in.Now.Before(s.Changed.Add(settle)) || s.Changed.After(in.Now)
+	// A step that seems to be made in the future was made by a replica whose clock is a little ahead, and has to settle too.
+	// One further away is the work of a clock that was wrong, and waiting for it could take years.
+	age := in.Now.Sub(s.Changed)
+	settled := age >= settle || age < -settle
 	_, err = s.Next.Check(in.Now, in.Names)
 	hasNext := err == nil
 	due := in.Now.After(current.NotAfter.Add(-lifetime / 3))
@@ -60,8 +63,9 @@ func Decide(in Input) (State, bool, error) {
 		if err != nil {
 			return s, false, err
 		}
-		return State{Current: s.Current, Next: next, Bundle: join(s.Current.CA, next.CA), Changed: in.Now}, true, nil
-	case hasNext && settled && Trusts(in.Published, s.Next.CA):
+		// A person may ask right after a switch, when a replica still serves the pair before: its authority leaves later.
+		return State{Current: s.Current, Next: next, Bundle: join(s.Current.CA, next.CA, s.Bundle, in.Published), Changed: in.Now}, true, nil
+	case hasNext && settled && trusts(in.Published, s.Next.CA):
 		return State{Current: s.Next, Bundle: join(s.Next.CA, s.Current.CA), Changed: in.Now}, true, nil
 	case !hasNext && settled && !bytes.Equal(s.Bundle, join(s.Current.CA)):
 		return State{Current: s.Current, Bundle: join(s.Current.CA), Changed: in.Now}, true, nil
