@@ -56,7 +56,13 @@ func (c Config) decide(in Input) (string, *Refusal) {
 	}
 	for _, secret := range c.PullSecrets {
 		// An image that cannot be pulled would keep the engine from starting, for as long as the pod exists.
-		if !refers(in.Pod, secret) && !slices.Contains(in.Secrets, secret) {
+		if refers(in.Pod, secret) {
+			continue
+		}
+		switch have, ok := in.Secrets[secret]; {
+		case ok && have.Problem != "":
+			return "", refuse(PullSecretUnreadable, "Secret %s in namespace %s could not be read, create the pod again when it can be: %s", secret, in.Namespace, have.Problem)
+		case !ok:
 			return "", refuse(PullSecretMissing, "namespace %s has no Secret %s, by which the sidecar's images are pulled: create it there", in.Namespace, secret)
 		}
 	}

@@ -148,8 +148,16 @@ func TestRefusals(t *testing.T) {
 		"port": {func(_ *Config, in *Input) {
 			in.Pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9400}}
 		}, PortTaken, "container engine listens on port 9400"},
-		"no pull secret":    {func(c *Config, _ *Input) { c.PullSecrets = []string{"mirror"} }, PullSecretMissing, "namespace inference has no Secret mirror"},
-		"one of two is not": {func(c *Config, in *Input) { c.PullSecrets = []string{"a", "b"}; in.Secrets = []string{"a"} }, PullSecretMissing, "Secret b"},
+		"no pull secret": {func(c *Config, _ *Input) { c.PullSecrets = []string{"mirror"} }, PullSecretMissing, "namespace inference has no Secret mirror"},
+		"one of two is not": {func(c *Config, in *Input) {
+			c.PullSecrets = []string{"a", "b"}
+			in.Secrets = map[string]Secret{"a": {}}
+		}, PullSecretMissing, "Secret b"},
+		"nobody knows": {func(c *Config, in *Input) {
+			c.PullSecrets = []string{"mirror"}
+			in.Secrets = map[string]Secret{"mirror": {Problem: "timed out"}}
+		}, PullSecretUnreadable,
+			"Secret mirror in namespace inference could not be read, create the pod again when it can be: timed out"},
 	} {
 		with, in := config(), input()
 		c.change(&with, &in)
@@ -223,7 +231,7 @@ func TestPullSecrets(t *testing.T) {
 	c, in := config(), input()
 	c.PullSecrets = []string{"mirror", "own"}
 	in.Pod.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "own"}}
-	in.Secrets = []string{"mirror"}
+	in.Secrets = map[string]Secret{"mirror": {}, "own": {Problem: "timed out"}}
 	v := Decide(c, in)
 	require.Nil(t, v.Refusal)
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "own"}, {Name: "mirror"}}, v.Pod.Spec.ImagePullSecrets)

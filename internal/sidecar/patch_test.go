@@ -20,9 +20,9 @@ func TestPatch(t *testing.T) {
 		},
 		"volumes":       func(_ *Config, in *Input) { in.Pod.Spec.Volumes = []corev1.Volume{{Name: "a"}, {Name: "b"}} },
 		"annotations":   func(_ *Config, in *Input) { in.Pod.Annotations = map[string]string{"a~b/c": "d"} },
-		"a pull secret": func(c *Config, in *Input) { c.PullSecrets, in.Secrets = []string{"m"}, []string{"m"} },
+		"a pull secret": func(c *Config, in *Input) { c.PullSecrets, in.Secrets = []string{"m"}, map[string]Secret{"m": {}} },
 		"a second one": func(c *Config, in *Input) {
-			c.PullSecrets, in.Secrets = []string{"m"}, []string{"m"}
+			c.PullSecrets, in.Secrets = []string{"m"}, map[string]Secret{"m": {}}
 			in.Pod.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "n"}}
 		},
 		"refused": func(_ *Config, in *Input) { in.Namespace = "other" },

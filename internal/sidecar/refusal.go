@@ -7,23 +7,24 @@ type Reason string
 
 // Reasons. docs/sidecar.md says what to do about each.
 const (
-	NamespaceNotListed Reason = "NamespaceNotListed"
-	NoClaim            Reason = "NoClaim"
-	ClaimUnreadable    Reason = "ClaimUnreadable"
-	DriverUnknown      Reason = "DriverUnknown"
-	NoSidecar          Reason = "NoSidecar"
-	SeveralDrivers     Reason = "SeveralDrivers"
-	HostNetwork        Reason = "HostNetwork"
-	NotLinux           Reason = "NotLinux"
-	PodResources       Reason = "PodResources"
-	NameTaken          Reason = "NameTaken"
-	PortTaken          Reason = "PortTaken"
-	PullSecretMissing  Reason = "PullSecretMissing"
+	NamespaceNotListed   Reason = "NamespaceNotListed"
+	NoClaim              Reason = "NoClaim"
+	ClaimUnreadable      Reason = "ClaimUnreadable"
+	DriverUnknown        Reason = "DriverUnknown"
+	NoSidecar            Reason = "NoSidecar"
+	SeveralDrivers       Reason = "SeveralDrivers"
+	HostNetwork          Reason = "HostNetwork"
+	NotLinux             Reason = "NotLinux"
+	PodResources         Reason = "PodResources"
+	NameTaken            Reason = "NameTaken"
+	PortTaken            Reason = "PortTaken"
+	PullSecretMissing    Reason = "PullSecretMissing"
+	PullSecretUnreadable Reason = "PullSecretUnreadable"
 )
 
 // Reasons are all of them.
 var Reasons = []Reason{NamespaceNotListed, NoClaim, ClaimUnreadable, DriverUnknown, NoSidecar, SeveralDrivers, HostNetwork, NotLinux,
-	PodResources, NameTaken, PortTaken, PullSecretMissing}
+	PodResources, NameTaken, PortTaken, PullSecretMissing, PullSecretUnreadable}
 
 // Refusal says why a pod goes without the sidecar.
 type Refusal struct {

@@ -85,8 +85,14 @@ type Input struct {
 	Pod *corev1.Pod
 	// Claims by the pod's own names for them.
 	Claims map[string]Claim
-	// Secrets of Config.PullSecrets that the namespace has.
-	Secrets []string
+	// Secrets of Config.PullSecrets by name; one that is missing here is missing in the namespace.
+	Secrets map[string]Secret
+}
+
+// Secret is what is known of a Secret for pulling images.
+type Secret struct {
+	// Problem says why it could not be found out whether the Secret is there; empty: it is.
+	Problem string
 }
 
 // Verdict on a pod.

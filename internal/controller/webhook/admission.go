@@ -30,19 +30,11 @@ const (
 	timeToRead = 3 * time.Second
 )
 
-// Facts of the cluster that a decision needs.
-type Facts interface {
-	// Claims of a pod by the pod's own names for them.
-	Claims(ctx context.Context, namespace string, pod *corev1.Pod) map[string]sidecar.Claim
-	// Secrets of those named that a namespace has.
-	Secrets(ctx context.Context, namespace string, names []string) []string
-}
-
 // admission answers reviews of pods.
 type admission struct {
 	// config in force; nil: there is none.
 	config func() *sidecar.Config
-	facts  Facts
+	facts  *live
 	log    logr.Logger
 }
 
@@ -87,8 +79,8 @@ func (a *admission) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	defer stop()
 	v := sidecar.Decide(*config, sidecar.Input{
 		Namespace: request.Namespace, Pod: pod,
-		Claims:  a.facts.Claims(reading, request.Namespace, pod),
-		Secrets: a.facts.Secrets(reading, request.Namespace, config.PullSecrets),
+		Claims:  a.facts.claims(reading, request.Namespace, pod),
+		Secrets: a.facts.secrets(reading, request.Namespace, config.PullSecrets),
 	})
 	response.Warnings = v.Warnings
 	if !ptr.Deref(request.DryRun, false) {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,11 @@ func TestDecisions(t *testing.T) {
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "spec.nodeName"}}}},
 		Port: 9400, Path: "/metrics", Limits: usualLimits,
 	}, e)
+	unset := configuration(t, "Sidecar")
+	var err error
+	unset.Settings, err = settings.Parse([]byte("{exporter: {mode: Sidecar, sidecar: null}}"))
+	require.NoError(t, err)
+	require.Equal(t, 5*time.Second, decisions(unset).Interval, "the schema's default")
 	require.Empty(t, decisions(configuration(t, "DaemonSet")).Namespaces, "a webhook that is still called puts nothing in")
 	whole := &profile.Driver{Exporter: &profile.Exporter{Sidecar: &profile.ExporterSidecar{}}}
 	require.Nil(t, exporterOf(whole, "x", 1), "without a command the image's entry point could not be kept")
@@ -85,6 +91,7 @@ func TestDecisions(t *testing.T) {
 type world struct {
 	t       *testing.T
 	cluster *fake.Clientset
+	secrets *metadatafake.FakeMetadataClient
 	handler *admission
 	config  *sidecar.Config
 }
@@ -96,9 +103,10 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	scheme := metadatafake.NewTestScheme()
 	require.NoError(t, metav1.AddMetaToScheme(scheme))
 	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: "inference", Name: "mirror"}}
+	w.secrets = metadatafake.NewSimpleMetadataClient(scheme, secret)
 	w.handler = &admission{
 		config: func() *sidecar.Config { return w.config }, log: logr.Discard(),
-		facts: &live{resources: w.cluster.ResourceV1(), metadata: metadatafake.NewSimpleMetadataClient(scheme, secret)},
+		facts: &live{resources: w.cluster.ResourceV1(), metadata: w.secrets},
 	}
 	return w
 }
@@ -226,6 +234,18 @@ func TestPullSecretOfAnotherNamespace(t *testing.T) {
 	require.NoError(t, w.cluster.Tracker().Add(other))
 	r := w.review(func(r *admissionv1.AdmissionRequest) { r.Namespace = "other" }, pod())
 	require.Contains(t, r.Warnings[0], "PullSecretMissing: namespace other has no Secret mirror")
+}
+
+// That a Secret cannot be read is not that there is none: nobody is told to create what is there.
+func TestPullSecretThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, template("t", "npu.acme.example"))
+	w.secrets.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("the API server is away")
+	})
+	r := w.review(nil, pod())
+	require.Len(t, r.Warnings, 1)
+	require.Contains(t, r.Warnings[0], "PullSecretUnreadable: Secret mirror in namespace inference could not be read, create the pod again when it can be: the API server is away")
+	require.NotContains(t, string(r.Patch), "initContainers")
 }
 
 func TestWhatIsNoReview(t *testing.T) {

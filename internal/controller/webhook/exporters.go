@@ -14,25 +14,19 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/sidecar"
 )
 
-// usualInterval of scraping where the settings say nothing, which the schema does not let them.
-const usualInterval = 5 * time.Second
-
 // usualLimits of an exporter whose profile says nothing.
 var usualLimits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")}
 
-// decisions makes the core's configuration of the controller's.
+// decisions makes the core's configuration of the controller's. The settings went through the schema, which fills the interval in.
 func decisions(c *settings.ControllerConfig) sidecar.Config {
 	profiles, _ := c.Profiles()
 	e := c.Settings.Exporter
 	out := sidecar.Config{
-		Image: c.Sidecar.Image, PullSecrets: c.Sidecar.PullSecrets, Interval: usualInterval,
+		Image: c.Sidecar.Image, PullSecrets: c.Sidecar.PullSecrets, Interval: e.Sidecar.Interval.Duration,
 		Drivers: map[string]sidecar.Driver{}, Classes: map[string]string{},
 	}
 	if e.Mode == "Sidecar" {
 		out.Namespaces = e.Sidecar.Namespaces
-	}
-	if e.Sidecar.Interval != nil && e.Sidecar.Interval.Duration > 0 {
-		out.Interval = e.Sidecar.Interval.Duration
 	}
 	for _, d := range profiles.All() {
 		out.Drivers[d.Name] = sidecar.Driver{DriverNames: d.DriverNames(), Exporter: exporterOf(d, c.Sidecar.ExporterImages[d.Name], out.Interval)}

@@ -14,15 +14,15 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/sidecar"
 )
 
-// live asks the API server: a replica that stands by keeps no copy of the cluster, and a claim may be as new as its pod.
+// live is the facts of the cluster that a decision needs. It asks the API server: a replica that stands by keeps no copy of the cluster, and a claim may be as new as its pod.
 type live struct {
 	resources resourceclient.ResourceV1Interface
 	// metadata: that a Secret is there is all that matters, its contents stay where they are.
 	metadata metadata.Interface
 }
 
-// Claims of a pod.
-func (l *live) Claims(ctx context.Context, namespace string, pod *corev1.Pod) map[string]sidecar.Claim {
+// claims of a pod by the pod's own names for them.
+func (l *live) claims(ctx context.Context, namespace string, pod *corev1.Pod) map[string]sidecar.Claim {
 	out := map[string]sidecar.Claim{}
 	for _, named := range pod.Spec.ResourceClaims {
 		out[named.Name] = l.claim(ctx, namespace, named)
@@ -76,12 +76,16 @@ func classesOf(spec resourcev1.ResourceClaimSpec) []string {
 	return out
 }
 
-// Secrets of those named that a namespace has. One that cannot be read is not there: its images could not be pulled either.
-func (l *live) Secrets(ctx context.Context, namespace string, names []string) []string {
-	var out []string
+// secrets of those named that a namespace has, and those of which that could not be found out.
+func (l *live) secrets(ctx context.Context, namespace string, names []string) map[string]sidecar.Secret {
+	out := map[string]sidecar.Secret{}
 	for _, name := range names {
-		if _, err := l.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
-			out = append(out, name)
+		_, err := l.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			out[name] = sidecar.Secret{}
+		case !apierrors.IsNotFound(err):
+			out[name] = sidecar.Secret{Problem: err.Error()}
 		}
 	}
 	return out
