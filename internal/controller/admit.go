@@ -13,7 +13,6 @@ const admitLook = 200 * time.Millisecond
 
 // admit serves the admission webhook, whether this process leads or not.
 func (p *process) admit(ctx context.Context) error {
-	p.admits.set("the webhook is not served yet")
 	first := p.firstSidecar(ctx)
 	if first == nil {
 		return nil

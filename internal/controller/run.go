@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -26,8 +27,12 @@ import (
 // leaseName is the name of the Lease object.
 const leaseName = "gpu-dra-controller"
 
-// notRead is why a controller that works is not ready at first.
-const notRead = "the cluster was not read yet"
+const (
+	// notRead is why a controller that works is not ready at first.
+	notRead = "the cluster was not read yet"
+	// ending is why one that was told to end is not ready.
+	ending = "the process is ending"
+)
 
 // Options of the process.
 type Options struct {
@@ -64,17 +69,34 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.config.Start(ctx) })
-	if o.ProbeAddress != "0" {
-		group.Go(func() error { return serveProbes(ctx, o.ProbeAddress, p.ready, p.admits) })
-	}
+	ends := newReadiness("")
+	defer context.AfterFunc(ctx, func() { ends.set(ending) })()
+	parts := []func(context.Context) error{p.config.Start, p.lead}
 	if metrics != nil {
-		group.Go(func() error { return metrics.Start(ctx) })
+		parts = append(parts, metrics.Start)
 	}
-	if o.WebhookAddress != "" && o.WebhookAddress != "0" {
-		group.Go(func() error { return p.admit(ctx) })
+	if p.servesWebhook() {
+		p.admits.set("the webhook is not served yet")
+		parts = append(parts, p.admit)
 	}
-	group.Go(func() error { return p.lead(ctx) })
+	// Probes are answered until all else has ended: the webhook goes on for a while after ctx.
+	last, endProbes := context.WithCancel(context.WithoutCancel(ctx))
+	defer endProbes()
+	if o.ProbeAddress != "0" {
+		group.Go(func() error { return serveProbes(last, o.ProbeAddress, ends, p.ready, p.admits) })
+	}
+	var running sync.WaitGroup
+	running.Add(len(parts))
+	for _, part := range parts {
+		group.Go(func() error {
+			defer running.Done()
+			return part(ctx)
+		})
+	}
+	go func() {
+		running.Wait()
+		endProbes()
+	}()
 	return group.Wait()
 }
 
@@ -82,9 +104,22 @@ func Run(ctx context.Context, o Options) error {
 type process struct {
 	Options
 	config *configfile.Source[settings.ControllerConfig]
-	ready  *readiness
-	// admits is the readiness of the webhook.
-	admits *readiness
+	// ready is the readiness of the controllers, admits that of the webhook.
+	ready, admits *readiness
+}
+
+// servesWebhook tells whether API servers call this process.
+func (p *process) servesWebhook() bool { return p.WebhookAddress != "" && p.WebhookAddress != "0" }
+
+// begin sets the readiness of a process whose controllers begin to read the cluster. A rollout waits until they have. But one
+// that serves the webhook is as ready as the webhook is, leader or not: otherwise its Service would drop a webhook that works for
+// as long as the cluster is read, and pods would go without the sidecar.
+func (p *process) begin() {
+	reason := notRead
+	if p.servesWebhook() {
+		reason = ""
+	}
+	p.ready.set(reason)
 }
 
 // lead waits for the first good configuration, then for the lease, and works while it has it.
@@ -93,8 +128,8 @@ func (p *process) lead(ctx context.Context) error {
 	if first == nil {
 		return nil
 	}
-	p.ready.set(notRead)
 	if !p.LeaderElect {
+		p.begin()
 		return p.work(ctx)
 	}
 	client, err := lease.Client(p.REST, lease.Usual)
@@ -108,7 +143,7 @@ func (p *process) lead(ctx context.Context) error {
 	// One that stands by is as ready as it will be.
 	p.ready.set("")
 	return l.Hold(ctx, func(ctx context.Context) error {
-		p.ready.set(notRead)
+		p.begin()
 		defer p.ready.set("")
 		return p.work(ctx)
 	})

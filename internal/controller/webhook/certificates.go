@@ -196,7 +196,7 @@ func (k *keeper) serve(pair certificate.Pair) error {
 	}
 	if old := k.pair.Load(); old == nil || !bytes.Equal(old.Certificate[0], c.Certificate[0]) {
 		k.pair.Store(c)
-		expiry.Set(float64(leaf.NotAfter.Unix()))
+		expiry.WithLabelValues().Set(float64(leaf.NotAfter.Unix()))
 		k.log.Info("a certificate is served", "until", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return nil

@@ -26,7 +26,10 @@ const (
 	// Requests per second, and at once: two or three for each pod that asks.
 	requestsPerSecond = 400
 	requestsAtOnce    = 800
-	// timeToLeave is given to answers under way.
+	// timeToBeForgotten is how long a webhook that is told to end takes new calls: API servers make them until every proxy has
+	// dropped the endpoint, and a pod whose call is refused goes without the sidecar, though another replica serves.
+	timeToBeForgotten = 5 * time.Second
+	// timeToLeave is given to answers under way after that. Together they are well below the pod's grace period of 30 s.
 	timeToLeave = 5 * time.Second
 )
 
@@ -35,6 +38,8 @@ type Server struct {
 	address string
 	keeper  *keeper
 	handler *admission
+	// linger is timeToBeForgotten.
+	linger time.Duration
 	// source is the configuration that compiled was made of.
 	source   atomic.Pointer[settings.ControllerConfig]
 	compiled atomic.Pointer[sidecar.Config]
@@ -66,7 +71,7 @@ func New(address string, config *settings.ControllerConfig, where *rest.Config, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{address: address, keeper: &keeper{
+	s := &Server{address: address, linger: timeToBeForgotten, keeper: &keeper{
 		secrets: core.Secrets(config.Namespace), hooks: hooks.MutatingWebhookConfigurations(),
 		namespace: config.Namespace, config: config.Sidecar.Webhook, log: log, now: time.Now,
 	}}
@@ -100,7 +105,7 @@ func (s *Server) Problem() string {
 	return ""
 }
 
-// Run serves until ctx ends.
+// Run serves until ctx ends, and then until nobody calls any more.
 func (s *Server) Run(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
 	if err != nil {
@@ -112,10 +117,12 @@ func (s *Server) Run(ctx context.Context) error {
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.get, NextProtos: []string{"h2", "http/1.1"}},
 	}
+	expiry.WithLabelValues()
 	go s.keeper.run(ctx)
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(left)
+		time.Sleep(s.linger)
 		leaving, done := context.WithTimeout(context.Background(), timeToLeave)
 		defer done()
 		_ = server.Shutdown(leaving)
