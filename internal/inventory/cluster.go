@@ -19,8 +19,6 @@ type ClusterWide struct {
 	// SharedPools have devices for all nodes or for those that a selector matches, sorted by driver and name. Their counts
 	// leave out devices that name a node, which count there.
 	SharedPools []v1alpha1.SharedPool
-	// UnplacedPools bind their devices to nodes in no way that this version of the API knows, sorted by driver and name.
-	UnplacedPools []v1alpha1.PoolState
 	// UnknownDrivers have slices and no profile, sorted.
 	UnknownDrivers []string
 	// InlineCounters are drivers with a slice, of whatever generation, in the layout of Kubernetes 1.34: counter sets beside
@@ -90,12 +88,11 @@ func (c *ClusterWide) add(p *pool) {
 		c.UnknownDrivers = append(c.UnknownDrivers, p.facts.name)
 	}
 	var parts []*part
-	scopeName, onNodes, empty := "", false, !p.hasDevices()
+	scopeName, empty := "", !p.hasDevices()
 	for _, here := range p.at {
 		at := here.place
 		switch {
 		case at.scope == scopeNode:
-			onNodes = true
 			continue
 		case !here.devices && !empty:
 			// Counter sets that all nodes see do not make the devices that consume them shared.
@@ -107,14 +104,11 @@ func (c *ClusterWide) add(p *pool) {
 		}
 		parts = append(parts, here.parts...)
 	}
-	if onNodes && len(parts) == 0 {
+	if scopeName == "" {
+		// All of it is on nodes, or has no devices, or binds them in no way that this version of the API knows.
 		return
 	}
 	counts, _ := p.counts(parts)
-	if scopeName == "" {
-		c.UnplacedPools = append(c.UnplacedPools, p.state(counts))
-		return
-	}
 	c.SharedPools = append(c.SharedPools, v1alpha1.SharedPool{PoolState: p.state(counts), Scope: scopeName})
 }
 

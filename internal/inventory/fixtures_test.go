@@ -145,10 +145,6 @@ func TestFixtures(t *testing.T) {
 			"here gpu.example.com registered: 1 cards, 1 devices, 1 whole",
 			"here   half@1 1/1 complete: 2 cards, 2 devices, 2 whole",
 			"here  1 Whole",
-			"unplaced gpu.example.com counters@1 1/2 incomplete: 1 cards, 0 devices, 0 whole",
-			"unplaced gpu.example.com half@1 1/1 complete: 1 cards, 1 devices, 1 whole",
-			"unplaced gpu.example.com nowhere@1 1/1 complete: 1 cards, 1 devices, 1 whole",
-			"unplaced gpu.example.com per-device-none@1 1/1 complete: 0 cards, 0 devices, 0 whole",
 		},
 		"counters-for-all.yaml": {
 			"wide gpu.example.com registered: 1 cards, 2 devices, 1 whole",

@@ -107,9 +107,6 @@ func rows(c *Cluster) []string {
 	for _, p := range c.SharedPools {
 		out = append(out, "shared "+p.Scope+" "+p.Driver+" "+poolRow(p.PoolState))
 	}
-	for _, p := range c.UnplacedPools {
-		out = append(out, "unplaced "+p.Driver+" "+poolRow(p))
-	}
 	for _, d := range c.UnknownDrivers {
 		out = append(out, "unknown driver "+d)
 	}

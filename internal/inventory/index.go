@@ -108,7 +108,7 @@ func ClusterWideFrom(ix Indexer) (ClusterWide, error) {
 
 // Touched returns the names of the nodes whose result a change of slices may have changed, sorted: those that the changed
 // slices name, before and after, and those that their pools name, since whether a pool is complete, and which generation
-// is its newest, depends on all of its slices. NoNode among them says that shared or unplaced pools may have changed. nil
+// is its newest, depends on all of its slices. NoNode among them says that shared pools may have changed. nil
 // slices are skipped, so that an added or deleted slice needs no other half.
 func Touched(ix Indexer, changed ...*Slice) ([]string, error) {
 	var out []string

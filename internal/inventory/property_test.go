@@ -161,7 +161,6 @@ func TestIncrementalEqualsBuild(t *testing.T) {
 				require.Equal(t, n, nodes[n.Name])
 			}
 			require.Equal(t, c.SharedPools, wide.SharedPools)
-			require.Equal(t, c.UnplacedPools, wide.UnplacedPools)
 			now, err := ClusterWideFrom(ix)
 			require.NoError(t, err)
 			require.Equal(t, c.ClusterWide, now)

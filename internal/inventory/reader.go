@@ -90,17 +90,21 @@ func newReader(driver string, profiles *profile.Set) *reader {
 	return r
 }
 
+// shown is text for what leaves this package: GPUNodes and labels of metrics. An API server takes any bytes by protobuf, JSON would
+// put this replacement in their place, and a GPUNode would differ for ever from what is kept of it; Prometheus takes none of them.
+func shown(d *resourcev1.Device, k key) string { return strings.ToValidUTF8(text(d, k), "\uFFFD") }
+
 // group of a device that the reader's profile describes.
 func (r *reader) group(d *resourcev1.Device) group {
 	g := group{driver: r.facts, kind: v1alpha1.DeviceOther, memory: unknownMemory}
 	if r.profile == nil {
 		return g
 	}
-	g.deviceType = text(d, r.kind)
+	g.deviceType = shown(d, r.kind)
 	g.kind = r.profile.KindOf(g.deviceType)
-	g.product = text(d, r.product)
+	g.product = shown(d, r.product)
 	if g.kind == v1alpha1.DevicePartition || g.kind == v1alpha1.DeviceOther {
-		g.partition = text(d, r.partition)
+		g.partition = shown(d, r.partition)
 	}
 	g.memory = r.memory(d)
 	return g

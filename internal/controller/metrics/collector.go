@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -64,7 +65,13 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for _, s := range tally.Count(in) {
-		out <- prometheus.MustNewConstMetric(descriptions[s.Metric], prometheus.GaugeValue, s.Value, s.Values...)
+		m, err := prometheus.NewConstMetric(descriptions[s.Metric], prometheus.GaugeValue, s.Value, s.Values...)
+		if err != nil {
+			// A label that is no text is no reason to end a process that other parts of the cluster rest on.
+			c.Log.Error(err, "a sample is left out of this scrape", "metric", s.Metric.Name, "labels", fmt.Sprintf("%q", s.Values))
+			continue
+		}
+		out <- m
 	}
 }
 

@@ -112,6 +112,27 @@ func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	require.Less(t, time.Since(began), 5*timeToRead, "nor does a kind that is never read hold them up")
 }
 
+// A label that is no text costs its own sample, not the process.
+func TestLabelThatIsNoText(t *testing.T) {
+	c := collector(t)
+	c.Client = noText{c.Client}
+	text := scrape(t, c)
+	require.NotContains(t, text, "gpu_dra_devices")
+	require.Contains(t, text, `gpu_dra_nodes{group="gpus",state="missing"} 1`)
+	require.Contains(t, text, `gpu_dra_claims_pending{namespace="team",reason="NotScheduled"} 1`)
+}
+
+// noText gives a product that no profile and no API server would have made.
+type noText struct{ client.Reader }
+
+func (r noText) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := r.Reader.List(ctx, list, opts...)
+	if nodes, ok := list.(*v1alpha1.GPUNodeList); ok && err == nil {
+		nodes.Items[0].Status.Devices[0].Product = "\xff"
+	}
+	return err
+}
+
 // notRead waits as the cache does for a kind that it can't read.
 type notRead struct{ client.Reader }
 
