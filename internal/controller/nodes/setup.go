@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -48,12 +49,25 @@ func Setup(ctx context.Context, mgr manager.Manager, r *Reconciler, slices *obse
 		source.Kind(cache, &corev1.Pod{}, handler.TypedEnqueueRequestsFromMapFunc(r.requestOfPod)),
 		slices.Source(settle, requestOf),
 		claims.Source(settleClaims, requestOf),
+		claims.Once(r.enqueue),
 	} {
 		if err := c.Watch(s); err != nil {
 			return err
 		}
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return r.expect(ctx, mgr) }))
+}
+
+// enqueue looks at every node that has a GPUNode once more.
+func (r *Reconciler) enqueue(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	list := &v1alpha1.GPUNodeList{}
+	if err := r.Client.List(ctx, list); err != nil {
+		// Not in the cache yet: each one's own event is to come.
+		return
+	}
+	for i := range list.Items {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}}, settleClaims)
+	}
 }
 
 // expect tells the Pass which nodes there are when the controller begins: Nodes, and GPUNodes whose Node has gone.

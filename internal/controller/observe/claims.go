@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -93,6 +94,21 @@ func (c *Claims) Source(delay time.Duration, toRequests func(node string) []reco
 		},
 		// Dropped are updates such as those of a driver's status of its devices.
 		func(before, after *claimstate.Claim) bool { return !before.Equal(after) })
+}
+
+// Once gives a controller the requests that enqueue makes when the claims were read. A controller that started because they could
+// not be read has looked at everything without them, and Source names only what claims hold.
+func (c *Claims) Once(enqueue func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request])) source.Source {
+	return source.Func(func(ctx context.Context, q queue) error {
+		go func() {
+			select {
+			case <-ctx.Done():
+			case <-c.informer.HasSyncedChecker().Done():
+				enqueue(ctx, q)
+			}
+		}()
+		return nil
+	})
 }
 
 // Locate finds what the slices say of a device.

@@ -67,9 +67,6 @@ func (s *Slices) Start(ctx context.Context) error {
 // Indexer holds the digests.
 func (s *Slices) Indexer() toolscache.Indexer { return s.informer.GetIndexer() }
 
-// HasSynced is true once all slices that there were at the start are in the Indexer.
-func (s *Slices) HasSynced() bool { return s.informer.HasSynced() }
-
 // Node returns what a node has.
 func (s *Slices) Node(name string) (inventory.Node, error) {
 	return inventory.NodeFrom(s.Indexer(), name)
