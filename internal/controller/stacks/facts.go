@@ -62,9 +62,7 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 		return in, fmt.Errorf("namespaces: %w", err)
 	}
 	r.Remote.fill(ctx, &in)
-	if r.Metrics != nil {
-		r.Metrics.fill(ctx, &in)
-	}
+	r.Metrics.fill(ctx, &in)
 	if pods, err := r.Local.ControlPlane(); err != nil {
 		in.Unreadable[stack.FactInstances] = reason(err)
 	} else {

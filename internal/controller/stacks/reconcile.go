@@ -29,7 +29,7 @@ type Reconciler struct {
 	Client client.Client
 	Local  Local
 	Remote *Remote
-	// Metrics of the API server; nil: nobody reads them.
+	// Metrics of the API server.
 	Metrics *Metrics
 
 	Settings     *settings.Settings

@@ -3,6 +3,8 @@ package stacks
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -90,6 +92,11 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			},
 		}).Build()
+	metrics, _ := metricsOf(t, func(answer http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(answer, `kubernetes_build_info{git_version="v1.34.4"} 1`)
+		fmt.Fprintln(answer, `kubernetes_feature_enabled{name="DynamicResourceAllocation",stage=""} 1`)
+	}, timeToTest)
+	metrics.Clock = w.clock
 	w.Reconciler = &Reconciler{
 		Client: w.client,
 		Local: Local{
@@ -98,6 +105,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			Claims:       func() error { return w.claimsErr },
 		},
 		Remote:   &Remote{Discovery: w.discovery, Reader: w.client, Clock: w.clock, Groups: []string{"gpus"}, Distribution: distribution, Profiles: profiles},
+		Metrics:  metrics,
 		Settings: s, SettingsHash: settings.Hash(s), Unreadable: func() string { return w.settings },
 		Distribution: distribution, Profiles: profiles, Synced: func() bool { return w.synced }, Version: "v0.1.0", Clock: w.clock,
 	}
