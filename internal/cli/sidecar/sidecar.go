@@ -99,7 +99,10 @@ func newInstall() *cobra.Command {
 }
 
 // install copies the running program. It may run twice: a pod's init containers do after its node restarted.
-func install(to string) error {
+func install(to string) (err error) {
+	if info, err := os.Stat(to); err == nil && info.IsDir() {
+		return fmt.Errorf("found a folder, expected the path of the copy, as %s", filepath.Join(to, "gpu-dra"))
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -114,6 +117,11 @@ func install(to string) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(half)
+		}
+	}()
 	if _, err := io.Copy(into, from); err != nil {
 		into.Close()
 		return err

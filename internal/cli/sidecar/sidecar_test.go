@@ -318,12 +318,40 @@ func TestInstall(t *testing.T) {
 	out, err := exec.Command(to, "exporter", "crash").CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "exporter started", "the copy runs")
-	files, err := os.ReadDir(filepath.Dir(to))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
+	require.Equal(t, []string{"gpu-dra"}, names(t, filepath.Dir(to)))
 	out, err = exec.Command(os.Args[0], "sidecar", "install", "--to=/nobody/is/here").CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "install to /nobody/is/here: ")
+
+	folder := filepath.Join(t.TempDir(), "folder")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	out, err = exec.Command(os.Args[0], "sidecar", "install", "--to="+folder).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "install to "+folder+": found a folder, expected the path of the copy, as "+folder+"/gpu-dra")
+	require.Equal(t, []string{"folder"}, names(t, filepath.Dir(folder)))
+}
+
+// A copy that fails leaves nothing behind.
+func TestInstallThatFails(t *testing.T) {
+	t.Parallel()
+	to := filepath.Join(t.TempDir(), "gpu-dra")
+	out, err := exec.Command("bash", "-c", `ulimit -f 1; trap "" XFSZ; exec "$0" sidecar install --to="$1"`, os.Args[0], to).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "install to "+to+": ")
+	require.Contains(t, string(out), "file too large")
+	require.Empty(t, names(t, filepath.Dir(to)))
+}
+
+// names of what is in a folder.
+func names(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Name())
+	}
+	return out
 }
 
 func TestWrongCommandLines(t *testing.T) {
