@@ -29,6 +29,10 @@ type Finding struct {
 // Cluster is what the preflight looks at.
 type Cluster struct {
 	Instances []Instance
+	// Version that the API server says of itself, for where no instance of it is seen.
+	Version string
+	// ResourceAPIs are the served versions of resource.k8s.io (`v1`); empty when they are not known.
+	ResourceAPIs []string
 	Kubelets  []v1alpha1.VersionCount
 	// Needs are the gates that the settings need.
 	Needs []Need
@@ -39,13 +43,15 @@ type Cluster struct {
 }
 
 // Preflight returns what of this configuration gets in the way of upgrades up to a minor, by the minor from which it does.
-// A component that is that new already is not looked at; versions that can't be read say nothing.
+// A component that is that new already is not looked at; of what can't be seen it says so, since silence would pass for a clean
+// bill.
 func Preflight(c Cluster, to int) []Finding {
-	from := c.oldestServer()
+	from := OldestServer(c.Instances, c.Version)
 	if from == 0 {
-		return nil
+		return []Finding{{To: to, Component: APIServer, Text: "its version is not known, so nothing is known of what an upgrade would stop"}}
 	}
 	found := findings{}
+	found.unseen(c, from, to)
 	for _, i := range c.Instances {
 		found.refused(i, to)
 		found.apis(i, to)
@@ -61,12 +67,16 @@ func Preflight(c Cluster, to int) []Finding {
 	return found.sorted()
 }
 
-func (c Cluster) oldestServer() int {
+// OldestServer is the minor of the oldest API server that is seen, of the one that answers where none is; 0 when neither is known.
+func OldestServer(instances []Instance, version string) int {
 	from := 0
-	for _, i := range c.Instances {
+	for _, i := range instances {
 		if minor, ok := Minor(i.Version); ok && i.Component == APIServer && (from == 0 || minor < from) {
 			from = minor
 		}
+	}
+	if from == 0 {
+		from, _ = Minor(version)
 	}
 	return from
 }
@@ -93,6 +103,35 @@ func (f findings) sorted() []Finding {
 		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Text, b.Text))
 	})
 	return out
+}
+
+// unseen reports components of the control plane whose flags can't be judged.
+func (f findings) unseen(c Cluster, from, to int) {
+	if to <= from {
+		return
+	}
+	const look = "look yourself whether they stop it"
+	for _, component := range []string{APIServer, ControllerManager, Scheduler} {
+		all := instancesOf(component, c.Instances)
+		if len(all) == 0 {
+			f.add(Finding{To: from + 1, Component: component, Text: "its flags can't be read, no instance of it was seen: " + look})
+		}
+		for _, i := range all {
+			one := Finding{To: from + 1, Component: component, Instances: []string{i.Name}}
+			_, versioned := Minor(i.Version)
+			switch {
+			case i.Unreadable != "":
+				one.Text = fmt.Sprintf("its flags can't be read (%s): %s", i.Unreadable, look)
+			case !versioned:
+				one.Text = "its version can't be read, so its flags can't be judged: " + look
+			case i.File != "":
+				one.Text = fmt.Sprintf("flags in %s can't be read: %s", i.File, look)
+			default:
+				continue
+			}
+			f.add(one)
+		}
+	}
 }
 
 // refused reports gates that stop an instance in a later minor, each once, and what the sources announce.
@@ -200,10 +239,20 @@ func (f findings) kubeletAPI(c Cluster, from, to int) {
 			return
 		}
 	}
-	for _, i := range c.Instances {
-		if i.Component == APIServer && i.Unreadable == "" && !serves(i.RuntimeConfig, api, false) {
+	readable := false
+	for _, i := range instancesOf(APIServer, c.Instances) {
+		readable = readable || i.Unreadable == ""
+		if i.Unreadable == "" && !serves(i.RuntimeConfig, api, false) {
 			f.add(Finding{To: 34, Stops: true, Component: APIServer, Instances: []string{i.Name}, Text: text})
 		}
+	}
+	switch {
+	case readable:
+	case len(c.ResourceAPIs) == 0:
+		f.add(Finding{To: 34, Component: APIServer, Text: text + "; whether it is served is not known"})
+	// It is off by default in each of these versions: where it is served, a flag says so, and stays.
+	case !slices.Contains(c.ResourceAPIs, strings.TrimPrefix(api, "resource.k8s.io/")):
+		f.add(Finding{To: 34, Stops: true, Component: APIServer, Text: text})
 	}
 }
 

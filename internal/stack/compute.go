@@ -49,7 +49,7 @@ func Compute(prev v1alpha1.GPUStackStatus, in Input, now time.Time) v1alpha1.GPU
 		out.KubeletVersions = lastKnown(prev.KubeletVersions, out.KubeletVersions)
 	}
 	out.Conflicts = conflicts(prev.Conflicts, in)
-	out.FeatureGates = featureGates(prev.FeatureGates, in, out.KubeletVersions, featuregate.Newest+1)
+	out.FeatureGates = featureGates(prev.FeatureGates, in, out, featuregate.Newest+1)
 	out.Summary = summary(prev.Summary, in, out)
 	out.Conditions = condition.Merge(prev.Conditions, conditions(in, out), now)
 	return out

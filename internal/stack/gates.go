@@ -18,15 +18,16 @@ func Gates(s v1alpha1.GPUStackStatus, d profile.Distribution, to int) v1alpha1.F
 	for _, i := range s.FeatureGates.Instances {
 		in.Instances = append(in.Instances, featuregate.FromRecord(i))
 	}
-	out := featureGates(s.FeatureGates, in, s.KubeletVersions, to)
+	out := featureGates(s.FeatureGates, in, s, to)
 	// That a gate is given twice, and what /metrics said, stands in the conflicts only.
 	out.Conflicts = s.FeatureGates.Conflicts
 	return out
 }
 
-// featureGates fills the block of the status. Needed also holds gates that nobody needs but whose state switches something
-// on: those have no neededBy.
-func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.VersionCount, to int) v1alpha1.FeatureGates {
+// featureGates fills the block of the status, of which the versions and the served APIs are there. Needed also holds gates that
+// nobody needs but whose state switches something on: those have no neededBy.
+func featureGates(prev v1alpha1.FeatureGates, in Input, s v1alpha1.GPUStackStatus, to int) v1alpha1.FeatureGates {
+	kubelets := s.KubeletVersions
 	now := slices.Clone(in.Instances)
 	if len(now) == 0 {
 		if doubt := in.doubt(FactInstances); doubt != "" {
@@ -61,8 +62,8 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.Vers
 	if out.Distribution == "" {
 		out.Distribution = prev.Distribution
 	}
-	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Kubelets: kubelets, Needs: wanted,
-		InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
+	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Version: s.KubernetesVersion,
+		ResourceAPIs: s.ResourceAPIs, Kubelets: kubelets, Needs: wanted, InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
 	if in.Distribution.FeatureGates.Setting == "" {
 		changes := featuregate.Changes(steps)
 		out.Fragments = v1alpha1.GateFragments{Kubeadm: featuregate.Kubeadm(changes), KubeletConfiguration: featuregate.KubeletConfiguration(changes)}
