@@ -3,7 +3,6 @@ package featuregate
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -33,7 +32,7 @@ type Cluster struct {
 	Version string
 	// ResourceAPIs are the served versions of resource.k8s.io (`v1`); empty when they are not known.
 	ResourceAPIs []string
-	Kubelets  []v1alpha1.VersionCount
+	Kubelets     []v1alpha1.VersionCount
 	// Needs are the gates that the settings need.
 	Needs []Need
 	// InlineCounters are drivers with slices that hold counters beside devices, as up to 1.34; nil when it was not looked at.
@@ -105,101 +104,6 @@ func (f findings) sorted() []Finding {
 	return out
 }
 
-// unseen reports components of the control plane whose flags can't be judged.
-func (f findings) unseen(c Cluster, from, to int) {
-	if to <= from {
-		return
-	}
-	const look = "look yourself whether they stop it"
-	for _, component := range []string{APIServer, ControllerManager, Scheduler} {
-		all := instancesOf(component, c.Instances)
-		if len(all) == 0 {
-			f.add(Finding{To: from + 1, Component: component, Text: "its flags can't be read, no instance of it was seen: " + look})
-		}
-		for _, i := range all {
-			one := Finding{To: from + 1, Component: component, Instances: []string{i.Name}}
-			_, versioned := Minor(i.Version)
-			switch {
-			case i.Unreadable != "":
-				one.Text = fmt.Sprintf("its flags can't be read (%s): %s", i.Unreadable, look)
-			case !versioned:
-				one.Text = "its version can't be read, so its flags can't be judged: " + look
-			case i.File != "":
-				one.Text = fmt.Sprintf("flags in %s can't be read: %s", i.File, look)
-			default:
-				continue
-			}
-			f.add(one)
-		}
-	}
-}
-
-// refused reports gates that stop an instance in a later minor, each once, and what the sources announce.
-func (f findings) refused(i Instance, to int) {
-	minor, ok := Minor(i.Version)
-	if !ok || i.Unreadable != "" {
-		return
-	}
-	said := refusals(i, minor)
-	for next := minor + 1; next <= min(to, newest); next++ {
-		now := refusals(i, next)
-		for gate, text := range now {
-			if said[gate] == "" {
-				f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name}, Text: text})
-				said[gate] = text
-			}
-		}
-	}
-	for gate, on := range i.Set {
-		g := table[gate]
-		s, p := lookup(gate, newest)
-		if said[gate] != "" || p != present {
-			continue
-		}
-		// A gate whose announced removal is overdue may go with any next minor.
-		if at := max(g.removalAnnounced, newest+1); g.removalAnnounced != 0 && at <= to {
-			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-				Text: fmt.Sprintf("the sources announce its removal for 1.%d: take it out of the flags, it is %t by itself", g.removalAnnounced, s.on)})
-		}
-		if at := max(g.lockAnnounced, newest+1); g.lockAnnounced != 0 && at <= to && on != s.on {
-			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-				Text: fmt.Sprintf("the sources announce that it is locked to %t in 1.%d: it is set to %t", s.on, g.lockAnnounced, on)})
-		}
-	}
-}
-
-// apis reports entries of --runtime-config that a later API server refuses, and entries that gates need there.
-func (f findings) apis(i Instance, to int) {
-	minor, ok := Minor(i.Version)
-	if !ok || i.Component != APIServer || i.Unreadable != "" {
-		return
-	}
-	said := map[string]bool{}
-	for key := range unregistered(i, minor) {
-		said[key] = true
-	}
-	for next := minor + 1; next <= min(to, newest); next++ {
-		for key, text := range unregistered(i, next) {
-			if !said[key] {
-				said[key] = true
-				f.add(Finding{To: next, Stops: true, Component: i.Component, Instances: []string{i.Name}, Text: text})
-			}
-		}
-		for _, gate := range slices.Sorted(maps.Keys(table)) {
-			if on := i.valueAt(gate, next); !on.on || removedAt(gate, next) {
-				continue
-			}
-			for _, api := range apisFor(gate, next) {
-				if !said[gate+api] && !serves(i.RuntimeConfig, api, false) && slices.Contains(registered[next], api) {
-					said[gate+api] = true
-					f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-						Text: fmt.Sprintf("it needs %s from then on, which is off: add it to --runtime-config", api)})
-				}
-			}
-		}
-	}
-}
-
 // platform reports gates that the platform sets by itself and that a minor refuses.
 func (f findings) platform(c Cluster, minor int) {
 	for _, fixed := range c.Rules.Fixed {
@@ -242,7 +146,7 @@ func (f findings) kubeletAPI(c Cluster, from, to int) {
 	readable := false
 	for _, i := range instancesOf(APIServer, c.Instances) {
 		readable = readable || i.Unreadable == ""
-		if i.Unreadable == "" && !serves(i.RuntimeConfig, api, false) {
+		if i.Unreadable == "" && len(missing(i.RuntimeConfig, api, []string{"resourceclaims", "resourceslices"}, false)) > 0 {
 			f.add(Finding{To: 34, Stops: true, Component: APIServer, Instances: []string{i.Name}, Text: text})
 		}
 	}

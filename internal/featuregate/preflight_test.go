@@ -46,7 +46,7 @@ func TestPreflight(t *testing.T) {
 			"1.34 STOPS kube-apiserver : 2 kubelet(s) below 1.34", noWayBack, "1.35 note kube-apiserver : its flags can't be read, no instance of it was seen: look yourself",
 			"1.35 note kube-controller-manager : its flags can't be read, no instance", "1.35 note kube-scheduler : its flags can't be read, no instance",
 			"1.35 STOPS DRAPartitionableDevices : slices of gpu.example.com hold"}},
-		"no instance, that new already": {cluster: Cluster{Version: "v1.37.2"}, to: 37},
+		"no instance, that new already":   {cluster: Cluster{Version: "v1.37.2"}, to: 37},
 		"old kubelets, served as is seen": {cluster: Cluster{Version: "v1.37.2", Kubelets: kubelets("v1.33.5"), ResourceAPIs: []string{"v1", "v1beta1"}}, to: 37},
 		"old kubelets, nothing seen": {cluster: Cluster{Version: "v1.37.2", Kubelets: kubelets("v1.33.5")}, to: 37,
 			want: []string{"1.34 note kube-apiserver : 2 kubelet(s) below 1.34 speak resource.k8s.io/v1beta1 only: upgrade them with it, or keep --runtime-config=resource.k8s.io/v1beta1=true until they are; whether it is served is not known"}},
@@ -77,6 +77,8 @@ func TestPreflight(t *testing.T) {
 		"API gone already": {cluster: Cluster{Instances: plane("v1.36.3", "--runtime-config=scheduling.k8s.io/v1alpha1=true")}, to: 37},
 		"API moved": {cluster: Cluster{Instances: plane("v1.35.4", "--feature-gates=DRADeviceTaints=true,DRADeviceTaintRules=true", "--runtime-config=resource.k8s.io/v1alpha3=true")}, to: 37,
 			want: []string{"1.36 STOPS DRADeviceTaintRules kube-apiserver a: it needs resource.k8s.io/v1beta2 from then on"}},
+		"API off already": {cluster: Cluster{Instances: plane("v1.36.3", "--feature-gates=DRAResourcePoolStatus=true,GenericWorkload=true")}, to: 37},
+		"API off later":   {cluster: Cluster{Instances: plane("v1.35.4", "--feature-gates=DRADeviceTaints=true,DRADeviceTaintRules=true", "--runtime-config=resource.k8s.io/v1alpha3=true,resource.k8s.io/v1beta2/devicetaintrules=true")}, to: 37},
 		"old kubelets": {cluster: Cluster{Instances: plane("v1.34.4"), Kubelets: kubelets("v1.33.5")}, to: 34,
 			want: []string{"1.34 STOPS kube-apiserver a: 2 kubelet(s) below 1.34 speak resource.k8s.io/v1beta1 only"}},
 		"old kubelets, served": {cluster: Cluster{Instances: plane("v1.33.13", "--runtime-config=resource.k8s.io/v1beta1=true"), Kubelets: kubelets("v1.33.5")}, to: 34},
@@ -154,7 +156,7 @@ func TestAdvise(t *testing.T) {
 	rules := deckhouse(t)
 	text := func(gate, version string, component string, kubelets ...v1alpha1.VersionCount) string {
 		t.Helper()
-		for _, a := range Advise(Plan(needed(gate), plane(version), kubelets), rules) {
+		for _, a := range Advise(Plan(needed(gate), plane(version), Kubelets{Versions: kubelets}), rules) {
 			if a.Component == component {
 				return a.Text
 			}
@@ -175,13 +177,17 @@ func TestAdvise(t *testing.T) {
 	require.Contains(t, Advise([]Step{{Gate: "DRADeviceTaints", Component: APIServer, Version: "v1.34.4", Do: ServeAPI, APIs: []string{"resource.k8s.io/v1alpha3"}}}, rules)[0].Text,
 		"no setting for --runtime-config: resource.k8s.io/v1alpha3 cannot be switched on")
 	require.Empty(t, text(PartitionableDevices, "v1.36.3", Scheduler), "nothing to do, nothing to advise")
-	require.Equal(t, "the platform sets it by itself in 1.33", text(DynamicResourceAllocation, "v1.34.4", Kubelet, v1alpha1.VersionCount{Version: "v1.33.5", Count: 1}))
-	require.Nil(t, Advise(Plan(needed(PartitionableDevices), plane("v1.34.4"), nil), profile.GateRules{}), "who writes the flags needs no advice")
+	// What it sets in kubelets by itself needs neither a step nor advice.
+	old := Plan(needed(DynamicResourceAllocation), plane("v1.34.4"), Kubelets{[]v1alpha1.VersionCount{{Version: "v1.33.5", Count: 1}}, rules})
+	require.Equal(t, "kubelet x1 True", told(old[len(old)-1]))
+	require.Equal(t, "set by the platform in 1.33", old[len(old)-1].Why)
+	require.Empty(t, Advise(old, rules))
+	require.Nil(t, Advise(Plan(needed(PartitionableDevices), plane("v1.34.4"), Kubelets{}), profile.GateRules{}), "who writes the flags needs no advice")
 }
 
 func TestFragments(t *testing.T) {
 	needs := needed("DRADeviceTaintRules", ExtendedResource)
-	changes := Changes(Plan(needs, plane("v1.35.4"), []v1alpha1.VersionCount{{Version: "v1.35.4", Count: 1}}))
+	changes := Changes(Plan(needs, plane("v1.35.4"), Kubelets{Versions: []v1alpha1.VersionCount{{Version: "v1.35.4", Count: 1}}}))
 	require.Equal(t, `apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 apiServer:
@@ -200,12 +206,12 @@ scheduler:
     value: DRADeviceTaintRules=true,DRADeviceTaints=true,DRAExtendedResource=true
 `, Kubeadm(changes))
 	require.Equal(t, "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n  DRAExtendedResource: true\n", KubeletConfiguration(changes))
-	require.Empty(t, Changes(Plan(needs, plane("v1.37.2"), nil)))
+	require.Empty(t, Changes(Plan(needs, plane("v1.37.2"), Kubelets{})))
 	require.Empty(t, Kubeadm(nil))
 	require.Empty(t, KubeletConfiguration(nil))
 
 	// In the middle of an upgrade one file serves both versions: what the older one refuses stays out.
-	mixed := Plan(needed("DRAListTypeAttributes", PartitionableDevices), []Instance{running("kube-scheduler/a@v1.35.4"), running("kube-scheduler/b@v1.36.3")}, nil)
+	mixed := Plan(needed("DRAListTypeAttributes", PartitionableDevices), []Instance{running("kube-scheduler/a@v1.35.4"), running("kube-scheduler/b@v1.36.3")}, Kubelets{})
 	require.Equal(t, []Change{{Component: Scheduler, Set: []string{PartitionableDevices}}}, Changes(mixed))
 }
 

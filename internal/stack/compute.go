@@ -83,8 +83,8 @@ func sortedSet(list []string) []string {
 func kubeletVersions(nodes []v1alpha1.GPUNode) []v1alpha1.VersionCount {
 	count := map[string]int32{}
 	for _, n := range nodes {
-		if r := n.Status.Runtime; r != nil && r.KubeletVersion != "" && len(n.Status.Groups) > 0 {
-			count[r.KubeletVersion]++
+		if version := KubeletVersion(n); version != "" {
+			count[version]++
 		}
 	}
 	var out []v1alpha1.VersionCount
@@ -93,6 +93,14 @@ func kubeletVersions(nodes []v1alpha1.GPUNode) []v1alpha1.VersionCount {
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.VersionCount) int { return cmp.Compare(a.Version, b.Version) })
 	return out
+}
+
+// KubeletVersion is that of a node in a listed group, empty for any other node and while it is not known.
+func KubeletVersion(n v1alpha1.GPUNode) string {
+	if n.Status.Runtime == nil || len(n.Status.Groups) == 0 {
+		return ""
+	}
+	return n.Status.Runtime.KubeletVersion
 }
 
 func sharedPools(pools []v1alpha1.SharedPool) []v1alpha1.SharedPool {

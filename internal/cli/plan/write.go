@@ -4,29 +4,63 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
+
+// report is what the command has to say.
+type report struct {
+	status       v1alpha1.GPUStackStatus
+	distribution profile.Distribution
+	// outOfDate says why the status is not the present state, empty where it is.
+	outOfDate string
+	// kubelets that were asked; nil: nobody asked.
+	kubelets *asked
+	gates    v1alpha1.FeatureGates
+}
+
+func (r *report) compute(to int) {
+	var read []featuregate.Instance
+	if r.kubelets != nil {
+		read = r.kubelets.read
+	}
+	r.gates = stack.Gates(r.status, r.distribution, to, read)
+}
 
 // document is the output for machines.
 type document struct {
+	// OutOfDate says why the status is not the present state, empty where it is.
+	OutOfDate         string                  `json:"outOfDate,omitempty"`
 	KubernetesVersion string                  `json:"kubernetesVersion,omitempty"`
 	KubeletVersions   []v1alpha1.VersionCount `json:"kubeletVersions,omitempty"`
-	FeatureGates      v1alpha1.FeatureGates   `json:"featureGates"`
+	// KubeletsUnread says why kubelets that were asked were not read.
+	KubeletsUnread string                `json:"kubeletsUnread,omitempty"`
+	FeatureGates   v1alpha1.FeatureGates `json:"featureGates"`
 }
 
-func writeYAML(out io.Writer, s v1alpha1.GPUStackStatus, gates v1alpha1.FeatureGates) error {
-	data, err := yaml.Marshal(document{s.KubernetesVersion, s.KubeletVersions, gates})
-	if err != nil {
-		return err
+func (r *report) write(out io.Writer, form string) error {
+	text := r.text()
+	if form == "yaml" {
+		d := document{OutOfDate: r.outOfDate, KubernetesVersion: r.status.KubernetesVersion, KubeletVersions: r.status.KubeletVersions, FeatureGates: r.gates}
+		if r.kubelets != nil {
+			d.KubeletsUnread = r.kubelets.trouble
+		}
+		data, err := yaml.Marshal(d)
+		if err != nil {
+			return err
+		}
+		text = string(data)
 	}
-	_, err = out.Write(data)
+	_, err := io.WriteString(out, text)
 	return err
 }
 
@@ -42,16 +76,22 @@ func (p *page) heading(text string) {
 	p.line("%s", text)
 }
 
-func writeText(out io.Writer, s v1alpha1.GPUStackStatus, gates v1alpha1.FeatureGates, d profile.Distribution) error {
+func (r *report) text() string {
 	p := &page{}
-	p.line("Kubernetes %s%s%s", cmp.Or(s.KubernetesVersion, "of a version that is not known"), kubelets(s), distribution(gates, d))
-	p.needed(gates)
-	p.conflicts(gates)
-	p.upgrade(gates)
-	p.platform(gates, d)
-	p.fragments(gates)
-	_, err := io.WriteString(out, p.String())
-	return err
+	if r.outOfDate != "" {
+		p.line("%s", r.outOfDate)
+	}
+	p.line("Kubernetes %s%s%s", cmp.Or(r.status.KubernetesVersion, "of a version that is not known"), kubelets(r.status), distribution(r.gates, r.distribution))
+	p.needed(r.gates)
+	p.kubelets(r.kubelets)
+	p.conflicts(r.gates)
+	p.upgrade(r.gates)
+	if r.kubelets == nil && len(r.status.KubeletVersions) > 0 {
+		p.line("  Of kubelets only the version is known; with --kubelets their configuration is looked at too.")
+	}
+	p.platform(stack.ServerMinor(r.status), r.distribution)
+	p.fragments(r.gates)
+	return p.String()
 }
 
 func kubelets(s v1alpha1.GPUStackStatus) string {
@@ -81,7 +121,7 @@ func (p *page) needed(gates v1alpha1.FeatureGates) {
 		}
 		any = true
 		p.line("  %s: %s, needed by %s", g.Name, state(g), strings.Join(g.NeededBy, ", "))
-		if !featuregate.InTable(g.Name) {
+		if len(g.Actions) == 0 && g.State != metav1.ConditionTrue {
 			p.line("    %s", g.Message)
 		}
 		for _, a := range g.Actions {
@@ -94,10 +134,14 @@ func (p *page) needed(gates v1alpha1.FeatureGates) {
 }
 
 func state(g v1alpha1.NeededGate) string {
+	waits := slices.ContainsFunc(g.Actions, func(a v1alpha1.GateAction) bool { return featuregate.Todo(a.Action) == featuregate.ServeAPI })
 	switch g.State {
-	case "True":
+	case metav1.ConditionTrue:
+		if waits {
+			return "on, but its API is not served"
+		}
 		return "on everywhere"
-	case "False":
+	case metav1.ConditionFalse:
 		return "off"
 	}
 	return "not known"
@@ -112,7 +156,7 @@ func place(component, version string, instances []string, nodes int32) string {
 		out += fmt.Sprintf(" on %d node(s)", nodes)
 	}
 	if len(instances) > 0 {
-		out += " (" + strings.Join(instances, ", ") + ")"
+		out += " (" + featuregate.Few(instances) + ")"
 	}
 	return out
 }
@@ -141,10 +185,38 @@ func todo(gate string, a v1alpha1.GateAction) string {
 	return out
 }
 
+// kubelets prints what kubelets say of themselves, one line for all that say the same.
+func (p *page) kubelets(a *asked) {
+	if a == nil {
+		return
+	}
+	p.heading("Gates that kubelets set, as they say themselves:")
+	nodes := map[string][]string{}
+	for _, i := range a.read {
+		var set []string
+		for _, gate := range slices.Sorted(maps.Keys(i.Set)) {
+			if featuregate.InTable(gate) {
+				set = append(set, fmt.Sprintf("%s=%t", gate, i.Set[gate]))
+			}
+		}
+		how := fmt.Sprintf("%s: %s", i.Version, cmp.Or(strings.Join(set, ", "), "none that matters here"))
+		nodes[how] = append(nodes[how], i.Name)
+	}
+	for _, how := range slices.Sorted(maps.Keys(nodes)) {
+		version, set, _ := strings.Cut(how, ": ")
+		p.line("  %s: %s", place(featuregate.Kubelet, version, nodes[how], int32(len(nodes[how]))), set)
+	}
+	if a.trouble != "" {
+		p.line("  %d of %d kubelets could not be read: %s", a.of-len(a.read), a.of, a.trouble)
+	} else if a.of == 0 {
+		p.line("  no kubelet of a listed node group was seen")
+	}
+}
+
 func (p *page) conflicts(gates v1alpha1.FeatureGates) {
 	p.heading("Conflicts:")
-	for _, c := range gates.Conflicts {
-		p.line("  %s: %s", c.Gate, c.Message)
+	for _, line := range stack.ConflictLines(gates) {
+		p.line("  %s", line)
 	}
 	if len(gates.Conflicts) == 0 {
 		p.line("  none")
@@ -173,9 +245,8 @@ func (p *page) upgrade(gates v1alpha1.FeatureGates) {
 }
 
 // platform says what a distribution that writes the flags does by itself, and what its setting takes.
-func (p *page) platform(gates v1alpha1.FeatureGates, d profile.Distribution) {
+func (p *page) platform(minor int, d profile.Distribution) {
 	rules := d.FeatureGates
-	minor := serverMinor(gates)
 	if rules.Setting == "" || minor == 0 {
 		return
 	}
@@ -196,19 +267,6 @@ func (p *page) platform(gates v1alpha1.FeatureGates, d profile.Distribution) {
 		}
 	}
 	p.line("  %s takes of the gates that matter here: %s; it ignores others without an error", rules.Setting, cmp.Or(strings.Join(settable, ", "), "none"))
-}
-
-func serverMinor(gates v1alpha1.FeatureGates) int {
-	var minors []int
-	for _, i := range gates.Instances {
-		if minor, ok := featuregate.Minor(i.Version); ok && i.Component == featuregate.APIServer {
-			minors = append(minors, minor)
-		}
-	}
-	if len(minors) == 0 {
-		return 0
-	}
-	return slices.Min(minors)
 }
 
 func (p *page) fragments(gates v1alpha1.FeatureGates) {
