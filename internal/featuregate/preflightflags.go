@@ -20,7 +20,13 @@ func (f findings) unseen(c Cluster, from, to int) {
 		}
 		for _, i := range all {
 			one := Finding{To: from + 1, Component: component, Instances: []string{i.Name}}
-			_, versioned := Minor(i.Version)
+			minor, versioned := Minor(i.Version)
+			if versioned {
+				one.To = minor + 1
+			}
+			if one.To > to {
+				continue
+			}
 			switch {
 			case i.Unreadable != "":
 				one.Text = fmt.Sprintf("its flags can't be read (%s): %s", i.Unreadable, look)
