@@ -24,6 +24,8 @@ import (
 type nodesAPI struct {
 	stack *v1alpha1.GPUStack
 	nodes []v1alpha1.GPUNode
+	// hidden: nobody may list the nodes.
+	hidden bool
 	// configz answers for a node.
 	configz func(w http.ResponseWriter, node string)
 	asked   atomic.Int32
@@ -39,6 +41,8 @@ func (a *nodesAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == root+"gpustacks/main":
 		_ = json.NewEncoder(w).Encode(a.stack)
+	case r.URL.Path == root+"gpunodes" && a.hidden:
+		failure(w, http.StatusForbidden, metav1.StatusReasonForbidden, `User "me" cannot list resource "gpunodes"`)
 	case r.URL.Path == root+"gpunodes":
 		_ = json.NewEncoder(w).Encode(v1alpha1.GPUNodeList{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUNodeList"}, Items: a.nodes})
 	case isProxy && isConfigz:
@@ -139,6 +143,19 @@ func TestKubeletsWithoutTheRight(t *testing.T) {
 	require.Contains(t, got, "  300 of 300 kubelets could not be read: nodes \"n")
 	require.Contains(t, got, `cannot get resource "nodes/proxy": it takes the right to get nodes/proxy`)
 	require.Contains(t, got, "kubelet v1.35.4 on 300 node(s): set DRAExtendedResource=true (off by default in 1.35, and its own configuration can't be seen)")
+}
+
+func TestNodesThatNobodyMayList(t *testing.T) {
+	a := withNodes(t, 3, nil)
+	a.hidden = true
+	got, err := a.plan(t, "--kubelets")
+	require.NoError(t, err)
+	require.Contains(t, got, "\n  kubelets could not be looked for: GPUNodes: User \"me\" cannot list resource \"gpunodes\"\n")
+	require.Contains(t, got, "kubelet v1.35.4 on 3 node(s): set DRAExtendedResource=true")
+	a = withNodes(t, 0, nil)
+	got, err = a.plan(t, "--kubelets")
+	require.NoError(t, err)
+	require.Contains(t, got, "\n  no kubelet of a listed node group was seen\n")
 }
 
 func TestSomeKubeletsDoNotAnswer(t *testing.T) {

@@ -102,9 +102,12 @@ func (p *page) kubelets(a *asked) {
 		version, set, _ := strings.Cut(how, ": ")
 		p.line("  %s: %s", place(featuregate.Kubelet, version, nodes[how], int32(len(nodes[how]))), set)
 	}
-	if a.trouble != "" {
-		p.line("  %d of %d kubelets could not be read: %s", a.of-len(a.read), a.of, a.trouble)
-	} else if a.of == 0 {
+	switch {
+	case a.of == 0 && a.trouble != "":
+		p.line("  kubelets could not be looked for: %s", a.trouble)
+	case a.of == 0:
 		p.line("  no kubelet of a listed node group was seen")
+	case a.trouble != "":
+		p.line("  %d of %d kubelets could not be read: %s", a.of-len(a.read), a.of, a.trouble)
 	}
 }
