@@ -186,7 +186,7 @@ type NeededGate struct {
 	// Message says where it is off or unknown.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Actions are what is to be done for it, by component and version; empty where it is on or nobody needs it.
+	// Actions are what is to be done for it, by component and version; empty where nothing is or nobody needs it.
 	// +optional
 	// +listType=atomic
 	Actions []GateAction `json:"actions,omitempty"`
@@ -199,7 +199,7 @@ type GateAction struct {
 	// Version of the component, empty when it is not known.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// Instances that it is about, sorted; empty for kubelets, whose configuration can't be seen.
+	// Instances that it is about, sorted; empty for kubelets, whose configuration the controller does not read.
 	// +optional
 	// +listType=set
 	Instances []string `json:"instances,omitempty"`
@@ -214,7 +214,7 @@ type GateAction struct {
 	// +optional
 	// +listType=set
 	Also []string `json:"also,omitempty"`
-	// RuntimeConfig are API versions that --runtime-config of kube-apiserver has to switch on for it, sorted.
+	// RuntimeConfig are API versions, or single resources, that --runtime-config of kube-apiserver has to switch on for it, sorted.
 	// +optional
 	// +listType=set
 	RuntimeConfig []string `json:"runtimeConfig,omitempty"`
@@ -241,9 +241,15 @@ type ComponentInstance struct {
 	// EmulatedVersion of --emulated-version (`1.36`), whose defaults hold; empty without it.
 	// +optional
 	EmulatedVersion string `json:"emulatedVersion,omitempty"`
+	// ConfigFile is a file named in its flags that may set gates as well and can't be read; empty: none.
+	// +optional
+	ConfigFile string `json:"configFile,omitempty"`
 	// Unreadable says why its flags could not be read, empty when they were.
 	// +optional
 	Unreadable string `json:"unreadable,omitempty"`
+	// Remembered is true where the flags, which can't be read now, are those that were last read.
+	// +optional
+	Remembered bool `json:"remembered,omitempty"`
 }
 
 // GateConflict is something about a gate, as it is set, that is wrong or will be.

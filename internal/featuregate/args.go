@@ -28,16 +28,12 @@ type Twice struct {
 	Values []bool
 }
 
-// gateFiles are flags whose file can hold feature gates, by component; an empty key stands for every component.
-var gateFiles = map[string][]string{
-	Kubelet: {"config", "config-dir"},
-	// A wrapper around the upstream binaries that takes all of their arguments from a file.
-	"": {"openshift-config"},
-}
+// gateFile is a flag of a wrapper around the upstream binaries that takes all of their arguments from a file.
+const gateFile = "openshift-config"
 
-// ParseArgs reads the command and arguments of a container that runs a component, as the component itself reads them:
-// several --feature-gates flags are merged and the last value of a gate wins, a value may stand in the next argument,
-// `_` in a flag's name is `-`, gates may carry the prefix `kube:`. The component may be started by a wrapper program or by
+// ParseArgs reads the command and arguments of a container that runs a component of the control plane, as the component itself
+// reads them: several --feature-gates flags are merged and the last value of a gate wins, a value may stand in the next
+// argument, `_` in a flag's name is `-`, gates may carry the prefix `kube:`. The component may be started by a wrapper program or by
 // `sh -c`. Where the gates can't be told for certain (the component is not there, a variable hides arguments, it would not
 // accept them itself) the error says what was found.
 func ParseArgs(component string, argv []string) (Flags, error) {
@@ -90,7 +86,7 @@ func parseFlags(component string, words []word) (Flags, error) {
 			}
 			w, value, afterFlag = words[i], words[i].text, false
 		}
-		if w.dynamic >= 0 && !isGateFile(component, name) {
+		if w.dynamic >= 0 && name != gateFile {
 			return Flags{}, fmt.Errorf("the value of --%s comes from a variable: %q", name, value)
 		}
 		values[name] = append(values[name], value)
@@ -100,23 +96,10 @@ func parseFlags(component string, words []word) (Flags, error) {
 
 func wanted(component, flag string) bool {
 	switch flag {
-	case "feature-gates":
+	case "feature-gates", "emulated-version", gateFile:
 		return true
-	case "emulated-version":
-		return component != Kubelet
 	case "runtime-config":
 		return component == APIServer
-	}
-	return isGateFile(component, flag)
-}
-
-func isGateFile(component, flag string) bool {
-	for _, of := range []string{component, ""} {
-		for _, f := range gateFiles[of] {
-			if f == flag {
-				return true
-			}
-		}
 	}
 	return false
 }
@@ -133,10 +116,8 @@ func interpret(component string, values map[string][]string) (Flags, error) {
 	if flags.RuntimeConfig, err = parseRuntimeConfig(values["runtime-config"]); err != nil {
 		return Flags{}, err
 	}
-	for flag, files := range values {
-		if isGateFile(component, flag) {
-			flags.File = max(flags.File, files[len(files)-1])
-		}
+	if files := values[gateFile]; len(files) > 0 {
+		flags.File = files[len(files)-1]
 	}
 	return flags, nil
 }

@@ -54,7 +54,6 @@ func TestParseArgs(t *testing.T) {
 		"shell value behind":   {argv: []string{"sh", "-c", `exec kube-apiserver --bind-address "$IP" --feature-gates=A=true`}, want: "+A"},
 		"shell same twice":     {argv: []string{"sh", "-c", "if a; then kube-apiserver --x --feature-gates=A=true; else kube-apiserver --feature-gates=A=true; fi"}, want: "+A"},
 		"scheduler":            {component: Scheduler, argv: []string{"kube-scheduler", "--config=/etc/s.yaml", "--feature-gates=A=true"}, want: "+A"},
-		"kubelet":              {component: Kubelet, argv: []string{"kubelet", "--config", "/var/lib/kubelet/config.yaml", "--feature-gates=A=true"}, want: "+A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			component := tc.component
@@ -99,7 +98,6 @@ func TestParseArgsSaysWhatItFound(t *testing.T) {
 		"emulated twice":      {argv: []string{"kube-apiserver", "--emulated-version=1.33", "--emulated-version=1.34"}, want: `found "1.33,1.34"`},
 		"emulated of another": {argv: []string{"kube-apiserver", "--emulated-version=wardle=1.2"}, want: "wardle"},
 		"runtime config":      {argv: []string{"kube-apiserver", "--runtime-config=resource.k8s.io/v1=yes"}, want: "resource.k8s.io/v1=yes"},
-		"kubelet prefix":      {component: Kubelet, argv: []string{"kubelet", "--feature-gates=A"}, want: `found "A"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			component := tc.component
@@ -126,9 +124,9 @@ func TestParseArgsReadsMoreThanGates(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	kubelet, err := ParseArgs(Kubelet, []string{"kubelet", "--config=$(CONFIG)"})
-	if err != nil || kubelet.File != "$(CONFIG)" {
-		t.Errorf("%+v %v", kubelet, err)
+	dynamic, err := ParseArgs(APIServer, []string{"hyperkube", "kube-apiserver", "--openshift-config=$(CONFIG)"})
+	if err != nil || dynamic.File != "$(CONFIG)" {
+		t.Errorf("%+v %v", dynamic, err)
 	}
 	wrapped, err := ParseArgs(APIServer, []string{"hyperkube", "kube-apiserver", "--openshift-config=/etc/config.json"})
 	if err != nil || wrapped.File != "/etc/config.json" {

@@ -62,13 +62,15 @@ func Conflicts(instances []Instance) []Conflict {
 			}
 		}
 		out = append(out, starting(i)...)
-		if i.Component == APIServer && !serves(i.RuntimeConfig, "resource.k8s.io/v1", true) {
+		if off := missing(i.RuntimeConfig, "resource.k8s.io/v1", draResources, true); i.Component == APIServer && len(off) > 0 {
 			out = append(out, Conflict{Gate: DynamicResourceAllocation, Component: i.Component, Instance: i.Name,
-				Text: "does not serve resource.k8s.io/v1 because of --runtime-config: take the entry that turns it off away"})
+				Text: fmt.Sprintf("does not serve %s because of --runtime-config: take the entry that turns it off away", strings.Join(off, ", "))})
 		}
 	}
 	for name := range named {
-		if c := differences(name, instances); c != nil {
+		if groupGate(name) {
+			out = append(out, groupDifferences(name, instances)...)
+		} else if c := differences(name, instances); c != nil {
 			out = append(out, *c)
 		}
 	}
@@ -99,7 +101,7 @@ func Lines(conflicts []Conflict) []string {
 	var out []string
 	for _, k := range order {
 		line := k.gate + ": "
-		if at := strings.Join(places[k], ", "); at != "" {
+		if at := Few(places[k]); at != "" {
 			line += at + ": "
 		}
 		out = append(out, line+k.text)
@@ -113,46 +115,6 @@ func sequence(values []bool) string {
 		words[i] = fmt.Sprint(v)
 	}
 	return strings.Join(words, ", then ")
-}
-
-// differences reports a gate that places which read it see differently because of someone's flags.
-func differences(name string, instances []Instance) *Conflict {
-	var on, off []string
-	for _, component := range Readers(name) {
-		var here [2][]string
-		var values []bool
-		for _, i := range instancesOf(component, instances) {
-			val := i.value(name)
-			if !val.known {
-				continue
-			}
-			here[index(val.on)] = append(here[index(val.on)], fmt.Sprintf("%s (%s)", i, val.why))
-			if _, set := i.Set[name]; set {
-				values = append(values, val.on)
-				if val.on {
-					on = append(on, i.String())
-				} else {
-					off = append(off, i.String())
-				}
-			}
-		}
-		if len(here[0]) > 0 && len(here[1]) > 0 {
-			return &Conflict{Gate: name, Component: component, Values: values, Text: fmt.Sprintf("on in %s, off in %s: give all instances of %s the same flags",
-				strings.Join(here[1], ", "), strings.Join(here[0], ", "), component)}
-		}
-	}
-	if len(on) > 0 && len(off) > 0 {
-		return &Conflict{Gate: name, Values: []bool{true, false}, Text: fmt.Sprintf("set to true in %s, to false in %s: these components read it, set one value",
-			strings.Join(on, ", "), strings.Join(off, ", "))}
-	}
-	return nil
-}
-
-func index(on bool) int {
-	if on {
-		return 1
-	}
-	return 0
 }
 
 // starting reports what keeps an instance from starting, in its version and in the next.

@@ -1,6 +1,7 @@
 package featuregate
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -139,6 +140,10 @@ func readInstances(t *testing.T, file, text, version string) []Instance {
 			t.Fatal(err)
 		}
 		add := func(component string, flags ...string) {
+			if component == Kubelet {
+				out = append(out, configured(t, version, flags))
+				return
+			}
 			out = append(out, NewInstance(component, "a", version, append([]string{component}, flags...)))
 		}
 		for _, c := range d.Spec.Containers {
@@ -164,6 +169,29 @@ func readInstances(t *testing.T, file, text, version string) []Instance {
 		}
 	}
 	return out
+}
+
+// configured is a kubelet that serves at /configz what its flags set.
+func configured(t *testing.T, version string, flags []string) Instance {
+	t.Helper()
+	set := map[string]bool{}
+	for _, flag := range flags {
+		list, ok := strings.CutPrefix(flag, "--feature-gates=")
+		for item := range strings.SplitSeq(list, ",") {
+			if name, on, _ := strings.Cut(item, "="); ok {
+				set[name] = on == "true"
+			}
+		}
+	}
+	data, err := json.Marshal(map[string]any{"kubeletconfig": map[string]any{"featureGates": set}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := FromConfigz("a", version, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
 }
 
 func joined(set map[string]bool) string {

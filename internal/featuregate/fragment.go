@@ -10,8 +10,9 @@ import (
 // Change is what a plan asks of the flags of one component.
 type Change struct {
 	Component string
-	// Set are gates to set to true, Remove gates to take out of the flags, APIs versions to switch on; all sorted.
-	Set, Remove, APIs []string
+	// Set are gates to set to true, APIs versions to switch on; both sorted. A fragment can take nothing out of flags: that a gate
+	// is to go stands in the steps.
+	Set, APIs []string
 }
 
 // Changes sums the steps of a plan up, one entry for each component that has to change, sorted. A component whose versions differ
@@ -50,18 +51,16 @@ func Changes(steps []Step) []Change {
 			}
 		case ServeAPI:
 			c.APIs = append(c.APIs, s.APIs...)
-		case RemoveGate:
-			c.Remove = append(c.Remove, s.Gate)
 		}
 	}
 	var out []Change
 	for _, component := range slices.Sorted(maps.Keys(byComponent)) {
 		c := byComponent[component]
-		for _, list := range []*[]string{&c.Set, &c.Remove, &c.APIs} {
+		for _, list := range []*[]string{&c.Set, &c.APIs} {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
-		if len(c.Set)+len(c.Remove)+len(c.APIs) > 0 {
+		if len(c.Set)+len(c.APIs) > 0 {
 			out = append(out, *c)
 		}
 	}

@@ -109,8 +109,11 @@ func Default(name string, minor int) (on, known bool) {
 // InTable says whether gpu-dra knows a gate: one of the table, or AllAlpha and AllBeta.
 func InTable(name string) bool {
 	_, ok := table[name]
-	return ok || name == AllAlpha || name == AllBeta
+	return ok || groupGate(name)
 }
+
+// groupGate says whether a gate sets all gates of a stage.
+func groupGate(name string) bool { return name == AllAlpha || name == AllBeta }
 
 // nearest returns the gate of the table whose name differs from a misspelled one by at most two letters, or "".
 func nearest(name string) string {

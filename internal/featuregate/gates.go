@@ -22,8 +22,7 @@ func parseGates(component string, values []string) (map[string]bool, []Twice, er
 			continue
 		}
 		prefix, item := "", pair
-		// The kubelet has no prefixes: a colon would be part of the gate's name.
-		if p, rest, ok := strings.Cut(pair, ":"); ok && component != Kubelet {
+		if p, rest, ok := strings.Cut(pair, ":"); ok {
 			prefix, item = strings.TrimSpace(p), rest
 		}
 		if prefix != "" && prefix != "kube" {
@@ -31,7 +30,7 @@ func parseGates(component string, values []string) (map[string]bool, []Twice, er
 		}
 		prefixes[prefix] = true
 		item = strings.TrimSpace(item)
-		if item == "" && component != Kubelet {
+		if item == "" {
 			continue
 		}
 		name, text, _ := strings.Cut(item, "=")

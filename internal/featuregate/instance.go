@@ -9,7 +9,7 @@ import (
 type Instance struct {
 	// Component: APIServer, ControllerManager, Scheduler or Kubelet.
 	Component string
-	// Name of the pod or the node.
+	// Name of the pod, of a kubelet the node.
 	Name string
 	// Version (`v1.34.4`), empty when it could not be read: then defaults are not known.
 	Version string
@@ -39,6 +39,13 @@ type value struct {
 
 func unknown(format string, args ...any) value { return value{why: fmt.Sprintf(format, args...)} }
 
+func (i Instance) setBy() string {
+	if i.Component == Kubelet {
+		return "set by its configuration"
+	}
+	return "set by its flags"
+}
+
 // value of a gate in this instance as it runs.
 func (i Instance) value(name string) value {
 	if i.Unreadable != "" {
@@ -46,7 +53,7 @@ func (i Instance) value(name string) value {
 	}
 	minor, ok := Minor(i.Version)
 	if on, set := i.Set[name]; set {
-		return value{on: on, known: true, why: "set by its flags"}
+		return value{on: on, known: true, why: i.setBy()}
 	}
 	if !ok {
 		return unknown("not set by its flags, and the default depends on its version, which could not be read")
@@ -57,7 +64,7 @@ func (i Instance) value(name string) value {
 // valueAt is the value of a gate if this instance, with its flags, were of a minor version.
 func (i Instance) valueAt(name string, minor int) value {
 	if on, set := i.Set[name]; set {
-		return value{on: on, known: true, why: "set by its flags"}
+		return value{on: on, known: true, why: i.setBy()}
 	}
 	at := i.effective(minor)
 	s, p := lookup(name, at)

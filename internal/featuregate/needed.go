@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
@@ -46,10 +47,6 @@ func Needed(s *settings.Settings, profiles *profile.Set) []Need {
 			continue
 		}
 		n.need(DynamicResourceAllocation, "nodeGroups")
-		if s.Exporter.Mode == "DaemonSet" {
-			// Without it the kubelet does not tell the exporter whose the devices are.
-			n.need("KubeletPodResourcesDynamicResources", "exporter.mode")
-		}
 		for _, name := range g.Drivers {
 			if d, ok := profiles.ByName(name); ok {
 				n.driver(s, g, d)
@@ -90,10 +87,18 @@ func (n needs) driver(s *settings.Settings, g settings.NodeGroup, d *profile.Dri
 	}
 }
 
-// exporter of a driver: whether it claims with admin access under Auto depends on who installs the chart, so the gate is watched then.
+// exporter of a driver, where one runs (templates/exporter/_runs.tpl). Whether it claims with admin access under Auto depends on
+// who installs the chart, so the gate is watched then.
 func (n needs) exporter(s *settings.Settings, g settings.NodeGroup, d *profile.Driver) {
 	const gate = "DRAAdminAccess"
-	if s.Exporter.Mode != "DaemonSet" || g.Passthrough || d.Exporter == nil || d.Exporter.AdminClaim == nil {
+	if s.Exporter.Mode != "DaemonSet" || g.Passthrough || d.Exporter == nil {
+		return
+	}
+	if slices.ContainsFunc(d.Exporter.Mounts, socketFolder) {
+		// Without it the kubelet does not tell the exporter whose the devices are.
+		n.need("KubeletPodResourcesDynamicResources", "exporter.mode")
+	}
+	if d.Exporter.AdminClaim == nil {
 		return
 	}
 	switch s.Exporter.AdminAccess {
@@ -104,6 +109,9 @@ func (n needs) exporter(s *settings.Settings, g settings.NodeGroup, d *profile.D
 		n.observe(gate)
 	}
 }
+
+// socketFolder says whether a mount is the folder of the kubelet's socket that tells pods by their devices.
+func socketFolder(m profile.Mount) bool { return path.Base(m.HostPath) == "pod-resources" }
 
 // class of the settings: one that serves an extended resource name does so only where the gate is on everywhere. Auto watches
 // the gate, Always relies on it.

@@ -9,20 +9,25 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
-// The claim of an exporter needs admin access.
-func TestNeedOfAnExportersClaim(t *testing.T) {
+// What an exporter needs, where one runs: admin access for its claim, and the kubelet's word on whose the devices are.
+func TestNeedOfAnExporter(t *testing.T) {
+	const told = "KubeletPodResourcesDynamicResources"
 	for name, c := range map[string]struct {
 		driver, mode, access string
 		passthrough          bool
 		seen                 bool
 		by                   []string
+		told                 bool
 	}{
-		"always":        {"nvidia", "DaemonSet", "Always", false, true, []string{"exporter.adminAccess"}},
-		"auto":          {"nvidia", "DaemonSet", "Auto", false, true, nil},
-		"never":         {"nvidia", "DaemonSet", "Never", false, false, nil},
-		"sidecar":       {"nvidia", "Sidecar", "Always", false, false, nil},
-		"machines":      {"nvidia", "DaemonSet", "Always", true, false, nil},
-		"without claim": {"amd", "DaemonSet", "Always", false, false, nil},
+		"always":         {"nvidia", "DaemonSet", "Always", false, true, []string{"exporter.adminAccess"}, true},
+		"auto":           {"nvidia", "DaemonSet", "Auto", false, true, nil, true},
+		"never":          {"nvidia", "DaemonSet", "Never", false, false, nil, true},
+		"sidecar":        {"nvidia", "Sidecar", "Always", false, false, nil, false},
+		"machines":       {"nvidia", "DaemonSet", "Always", true, false, nil, false},
+		"without claim":  {"amd", "DaemonSet", "Always", false, false, nil, true},
+		"asks nobody":    {"intel-gpu", "DaemonSet", "Never", false, false, nil, false},
+		"has none":       {"rebellions", "DaemonSet", "Always", false, false, nil, false},
+		"has none other": {"example", "DaemonSet", "Always", false, false, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &settings.Settings{
@@ -30,11 +35,18 @@ func TestNeedOfAnExportersClaim(t *testing.T) {
 				Exporter:   settings.Exporter{Mode: c.mode, AdminAccess: c.access},
 			}
 			set, _ := settings.Profiles(s)
+			_, known := set.ByName(c.driver)
+			require.True(t, known)
 			needed := Needed(s, set)
 			i := slices.IndexFunc(needed, func(n Need) bool { return n.Gate == "DRAAdminAccess" })
 			require.Equal(t, c.seen, i >= 0)
 			if c.seen {
 				require.ElementsMatch(t, c.by, needed[i].By)
+			}
+			i = slices.IndexFunc(needed, func(n Need) bool { return n.Gate == told })
+			require.Equal(t, c.told, i >= 0)
+			if c.told {
+				require.Equal(t, []string{"exporter.mode"}, needed[i].By)
 			}
 		})
 	}

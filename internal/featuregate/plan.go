@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
 
 // Todo is what a step of the plan asks for.
@@ -37,16 +35,16 @@ type Step struct {
 	Gate, Component string
 	// Version of the component, empty when it is not known.
 	Version string
-	// Instances that it is about, sorted; for kubelets whose configuration can't be seen, none.
+	// Instances that it is about, sorted; for kubelets that were not read, none.
 	Instances []string
-	// Nodes is the number of kubelets where they are not listed.
+	// Nodes is the number of kubelets.
 	Nodes int32
 	// State of the gate there.
 	State metav1.ConditionStatus
 	Do    Todo
 	// Also are gates that it depends on and that are to be set to true in the same place, sorted.
 	Also []string
-	// APIs are versions that --runtime-config of kube-apiserver has to switch on for it, sorted.
+	// APIs are versions, or resources of them, that --runtime-config of kube-apiserver has to switch on for it, sorted.
 	APIs []string
 	// Why says how the gate stands there.
 	Why string
@@ -55,16 +53,22 @@ type Step struct {
 // Plan says for each needed gate and each component that reads it how it stands and what is to be done, one step for all
 // instances of a component that are alike. It never asks for a gate that a version does not know or has locked, nor for one
 // whose dependency would stay off. A gate that is only observed (Need without By) is shown and nothing is asked of it.
-func Plan(needs []Need, instances []Instance, kubelets []v1alpha1.VersionCount) []Step {
+func Plan(needs []Need, instances []Instance, kubelets Kubelets) []Step {
 	var out []Step
 	for _, need := range needs {
 		for _, component := range Readers(need.Gate) {
 			var steps []Step
-			for _, i := range instancesOf(component, instances) {
+			of := instancesOf(component, instances)
+			for _, i := range of {
 				steps = append(steps, i.step(need.Gate))
 			}
-			if component == Kubelet && len(steps) == 0 {
-				steps = unseen(need.Gate, kubelets)
+			if component == Kubelet {
+				for _, v := range kubelets.unread(of) {
+					steps = append(steps, kubelets.step(need.Gate, v))
+				}
+			}
+			if len(steps) == 0 {
+				steps = []Step{{Gate: need.Gate, Component: component, State: metav1.ConditionUnknown, Do: Look, Why: noneSeen(component)}}
 			}
 			for n := range steps {
 				if len(need.By) == 0 {
@@ -80,6 +84,9 @@ func Plan(needs []Need, instances []Instance, kubelets []v1alpha1.VersionCount) 
 // step of one gate in one instance.
 func (i Instance) step(gate string) Step {
 	out := Step{Gate: gate, Component: i.Component, Version: i.Version, Instances: []string{i.Name}, State: metav1.ConditionUnknown}
+	if i.Component == Kubelet {
+		out.Nodes = 1
+	}
 	val := i.value(gate)
 	out.Why = val.why
 	minor, ok := Minor(i.Version)
@@ -94,9 +101,7 @@ func (i Instance) step(gate string) Step {
 	}
 	if ok && i.Component == APIServer && (out.Do == SetGate || val.known && val.on) {
 		for _, api := range apisFor(gate, minor) {
-			if !serves(i.RuntimeConfig, api, false) {
-				out.APIs = append(out.APIs, api)
-			}
+			out.APIs = append(out.APIs, missing(i.RuntimeConfig, api.GroupVersion, api.Resources, false)...)
 		}
 		if len(out.APIs) > 0 && out.Do == Nothing {
 			out.Do = ServeAPI
@@ -151,27 +156,12 @@ func transitive(gate string, minor int) []string {
 	return out
 }
 
-// unseen are the steps of kubelets of which only the version is known.
-func unseen(gate string, kubelets []v1alpha1.VersionCount) []Step {
-	var out []Step
-	for _, k := range kubelets {
-		step := Instance{Component: Kubelet, Version: k.Version}.step(gate)
-		step.Instances, step.Nodes = nil, k.Count
-		if step.Do == SetGate {
-			step.State = metav1.ConditionUnknown
-			step.Why += ", and its own configuration can't be seen"
-		}
-		out = append(out, step)
-	}
-	return out
-}
-
 // merged makes one step of those that differ in nothing but the instance.
 func merged(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {
 		at := slices.IndexFunc(out, func(o Step) bool {
-			return o.Version == s.Version && o.State == s.State && o.Do == s.Do && o.Why == s.Why && slices.Equal(o.Also, s.Also) && slices.Equal(o.APIs, s.APIs)
+			return o.Version == s.Version && (o.Instances == nil) == (s.Instances == nil) && o.State == s.State && o.Do == s.Do && o.Why == s.Why && slices.Equal(o.Also, s.Also) && slices.Equal(o.APIs, s.APIs)
 		})
 		if at < 0 {
 			out = append(out, s)

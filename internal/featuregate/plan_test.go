@@ -66,8 +66,13 @@ func TestPlan(t *testing.T) {
 		"dependency lost": {gate: "DRAOptionalNodeOperations", instances: plane("v1.37.2", "--feature-gates=NodeDeclaredFeatures=false")[2:], want: []string{"kube-scheduler a False NotPossible"}, why: "NodeDeclaredFeatures, which it depends on, is off and cannot be set"},
 		"with its API": {gate: "DRADeviceTaintRules", instances: plane("v1.36.3"), want: []string{"kube-apiserver a False SetGate serve resource.k8s.io/v1beta2",
 			"kube-controller-manager a False SetGate", "kube-scheduler a False SetGate"}},
-		"without its API":        {gate: "DRADeviceTaints", instances: plane("v1.34.4", "--feature-gates=DRADeviceTaints=true")[:1], want: []string{"kube-apiserver a True ServeAPI serve resource.k8s.io/v1alpha3"}},
-		"API is there":           {gate: "DRADeviceTaints", instances: plane("v1.34.4", "--feature-gates=DRADeviceTaints=true", "--runtime-config=api/alpha=true")[:1], want: []string{"kube-apiserver a True"}},
+		"without its API":       {gate: "DRADeviceTaints", instances: plane("v1.34.4", "--feature-gates=DRADeviceTaints=true")[:1], want: []string{"kube-apiserver a True ServeAPI serve resource.k8s.io/v1alpha3"}},
+		"API is there":          {gate: "DRADeviceTaints", instances: plane("v1.34.4", "--feature-gates=DRADeviceTaints=true", "--runtime-config=api/alpha=true")[:1], want: []string{"kube-apiserver a True"}},
+		"its resource is there": {gate: "DRADeviceTaintRules", instances: plane("v1.36.3", "--feature-gates=DRADeviceTaintRules=true", "--runtime-config=resource.k8s.io/v1beta2/devicetaintrules=true")[:1], want: []string{"kube-apiserver a True"}},
+		"its resource is off": {gate: "DRADeviceTaintRules", instances: plane("v1.36.3", "--feature-gates=DRADeviceTaintRules=true", "--runtime-config=resource.k8s.io/v1beta2=true,resource.k8s.io/v1beta2/devicetaintrules=false")[:1],
+			want: []string{"kube-apiserver a True ServeAPI serve resource.k8s.io/v1beta2/devicetaintrules"}},
+		"one of its resources": {gate: "GenericWorkload", instances: plane("v1.36.3", "--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2/workloads=true")[:1],
+			want: []string{"kube-apiserver a True ServeAPI serve scheduling.k8s.io/v1alpha2"}},
 		"GA needs no API":        {gate: "DRADeviceTaintRules", instances: plane("v1.37.2")[:1], want: []string{"kube-apiserver a True"}},
 		"unreadable":             {gate: PartitionableDevices, instances: []Instance{running("kube-scheduler/a@v1.34.4", "$(ARGS)")}, want: []string{"kube-scheduler a Unknown Look"}},
 		"version unread":         {gate: PartitionableDevices, instances: []Instance{running("kube-scheduler/a")}, want: []string{"kube-scheduler a Unknown Look"}},
@@ -78,22 +83,70 @@ func TestPlan(t *testing.T) {
 		"no such gate":           {gate: "DRAExtendedResources", instances: plane("v1.34.4")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			steps := Plan(needed(tc.gate), tc.instances, tc.kubelets)
+			steps := Plan(needed(tc.gate), tc.instances, Kubelets{Versions: tc.kubelets})
 			var got []string
 			for _, s := range steps {
 				require.Equal(t, tc.gate, s.Gate)
-				got = append(got, told(s))
+				// Components of which none is given here are the next test's.
+				if len(s.Instances) > 0 || s.Nodes > 0 {
+					got = append(got, told(s))
+				}
 			}
 			require.Equal(t, tc.want, got)
 			if tc.why != "" {
-				require.Contains(t, steps[0].Why, tc.why)
+				at := slices.IndexFunc(steps, func(s Step) bool { return strings.Contains(s.Why, tc.why) })
+				require.GreaterOrEqual(t, at, 0, "%+v", steps)
+				require.Equal(t, got[0], told(steps[at]))
 			}
 		})
 	}
 }
 
+func TestPlanSaysWhatIsNotSeen(t *testing.T) {
+	var got []string
+	for _, s := range Plan(needed(ExtendedResource), plane("v1.36.3")[:1], Kubelets{}) {
+		got = append(got, fmt.Sprintf("%s %s %s: %s", s.Component, s.State, s.Do, s.Why))
+	}
+	require.Equal(t, []string{"kube-apiserver True : on by default in 1.36", "kube-scheduler Unknown Look: no kube-scheduler was seen",
+		"kubelet Unknown Look: no kubelet of a listed node group was seen"}, got)
+}
+
+func TestPlanOfKubeletsThatWereRead(t *testing.T) {
+	k := Kubelets{Versions: []v1alpha1.VersionCount{{Version: "v1.35.4", Count: 4}}}
+	instances := append(plane("v1.36.3"), kubelet("c@v1.35.4", ExtendedResource, true), kubelet("b@v1.35.4", "MemoryManager", true), kubelet("a@v1.35.4", "MemoryManager", true))
+	var got []string
+	for _, s := range Plan(needed(ExtendedResource), instances, k) {
+		if s.Component == Kubelet {
+			got = append(got, fmt.Sprintf("%s %s: %s", strings.Join(s.Instances, ","), told(s), s.Why))
+		}
+	}
+	require.Equal(t, []string{
+		" kubelet x1 Unknown SetGate: off by default in 1.35, and its own configuration can't be seen",
+		"a,b kubelet x2 False SetGate: off by default in 1.35",
+		"c kubelet x1 True: set by its configuration",
+	}, got)
+}
+
+func TestConfigz(t *testing.T) {
+	got, err := FromConfigz("n", "v1.34.4", []byte(`{"kubeletconfig":{"port":10250,"featureGates":{"DRAExtendedResource":true,"Foo":false}}}`))
+	require.NoError(t, err)
+	require.Equal(t, Instance{Component: Kubelet, Name: "n", Version: "v1.34.4", Flags: Flags{Set: map[string]bool{ExtendedResource: true, "Foo": false}}}, got)
+	none, err := FromConfigz("n", "v1.34.4", []byte(`{"kubeletconfig":{}}`))
+	require.NoError(t, err)
+	require.Empty(t, none.Set)
+	for text, want := range map[string]string{
+		"<html>":        "is no configuration of a kubelet",
+		"{}":            "found no kubeletconfig",
+		`{"other": {}}`: "found no kubeletconfig",
+		`{"kubeletconfig":{"featureGates":["A"]}}`: "is no configuration of a kubelet",
+	} {
+		_, err := FromConfigz("n", "v1.34.4", []byte(text))
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestPlanAsksNothingForWhatIsOnlyWatched(t *testing.T) {
-	for _, s := range Plan([]Need{{Gate: "DRADeviceTaintRules"}}, plane("v1.35.4"), nil) {
+	for _, s := range Plan([]Need{{Gate: "DRADeviceTaintRules"}}, plane("v1.35.4"), Kubelets{}) {
 		require.Equal(t, metav1.ConditionFalse, s.State)
 		require.Equal(t, Nothing, s.Do)
 		require.Empty(t, s.Also)
@@ -105,13 +158,13 @@ func TestPlanAsksNothingForWhatIsOnlyWatched(t *testing.T) {
 func TestPlanKnowsBetter(t *testing.T) {
 	do := func(gate, version string) Todo {
 		t.Helper()
-		steps := Plan(needed(gate), plane(version)[:1], nil)
-		require.Len(t, steps, 1)
+		steps := Plan(needed(gate), plane(version)[:1], Kubelets{})
+		require.Equal(t, APIServer, steps[0].Component)
 		return steps[0].Do
 	}
 	// "DRA is generally available in 1.32": it is off there, and needs an API version besides the gate.
 	require.Equal(t, SetGate, do(DynamicResourceAllocation, "v1.32.13"))
-	require.Equal(t, []string{"resource.k8s.io/v1beta1"}, Plan(needed(DynamicResourceAllocation), plane("v1.33.13")[:1], nil)[0].APIs)
+	require.Equal(t, []string{"resource.k8s.io/v1beta1"}, Plan(needed(DynamicResourceAllocation), plane("v1.33.13")[:1], Kubelets{})[0].APIs)
 	require.Equal(t, Nothing, do(DynamicResourceAllocation, "v1.34.4"))
 	// "Partitions work in 1.34": they have to be switched on up to 1.35.
 	require.Equal(t, UpgradeKubernetes, do(PartitionableDevices, "v1.32.13"))
@@ -182,14 +235,14 @@ func TestPlannedFlagsAreAccepted(t *testing.T) {
 		}).Draw(t, "flag that starts")
 		instances := plane(version, arg)
 		needs := needed(rapid.SliceOfNDistinct(rapid.SampledFrom(Gates()), 1, 4, rapid.ID).Draw(t, "needed")...)
-		steps := Plan(needs, instances, nil)
+		steps := Plan(needs, instances, Kubelets{})
 		after := applied(instances, steps)
 		for _, i := range after {
 			if refused := refusals(i, minor); len(refused) > 0 {
 				t.Fatalf("%s with %v: %v", i, i.Set, refused)
 			}
 		}
-		for _, s := range Plan(needs, after, nil) {
+		for _, s := range Plan(needs, after, Kubelets{}) {
 			if s.Do == SetGate || s.Do == RemoveGate || s.Do == ServeAPI {
 				t.Fatalf("still to do: %+v", s)
 			}

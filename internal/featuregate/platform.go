@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
@@ -36,14 +34,19 @@ func Advise(steps []Step, rules profile.GateRules) []Advice {
 			continue
 		}
 		a := Advice{Step: s}
-		a.Fixed = slices.ContainsFunc(rules.Fixed, func(f profile.FixedGate) bool {
-			return f.Gate == s.Gate && f.When == "" && f.Holds(minor) && slices.Contains(f.Components, s.Component)
-		})
+		a.Fixed = fixed(rules, s.Gate, s.Component, minor)
 		a.Settable = slices.ContainsFunc(rules.Settable, func(g profile.SettableGate) bool { return g.Gate == s.Gate && g.Holds(minor) })
 		a.Text = a.text(rules, minor)
 		out = append(out, a)
 	}
 	return out
+}
+
+// fixed says whether the platform switches a gate on by itself in every instance of a component of a minor.
+func fixed(rules profile.GateRules, gate, component string, minor int) bool {
+	return slices.ContainsFunc(rules.Fixed, func(f profile.FixedGate) bool {
+		return f.Gate == gate && f.When == "" && f.Holds(minor) && slices.Contains(f.Components, component)
+	})
 }
 
 func (a Advice) text(rules profile.GateRules, minor int) string {
@@ -52,8 +55,6 @@ func (a Advice) text(rules profile.GateRules, minor int) string {
 		return fmt.Sprintf("take %s out of what sets it; %s sets no gate to false", a.Gate, rules.Setting)
 	case a.Do == ServeAPI:
 		return "the platform has no setting for --runtime-config: " + strings.Join(a.APIs, ", ") + " cannot be switched on"
-	case a.Fixed && a.State == metav1.ConditionUnknown:
-		return fmt.Sprintf("the platform sets it by itself in 1.%d", minor)
 	case a.Fixed:
 		return fmt.Sprintf("the platform sets it by itself in 1.%d, but it is not seen: look at the flags of the running component", minor)
 	case a.Settable:

@@ -3,7 +3,6 @@ package featuregate
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +28,11 @@ type Finding struct {
 // Cluster is what the preflight looks at.
 type Cluster struct {
 	Instances []Instance
-	Kubelets  []v1alpha1.VersionCount
+	// Version that the API server says of itself, for where no instance of it is seen.
+	Version string
+	// ResourceAPIs are the served versions of resource.k8s.io (`v1`); empty when they are not known.
+	ResourceAPIs []string
+	Kubelets     []v1alpha1.VersionCount
 	// Needs are the gates that the settings need.
 	Needs []Need
 	// InlineCounters are drivers with slices that hold counters beside devices, as up to 1.34; nil when it was not looked at.
@@ -39,13 +42,15 @@ type Cluster struct {
 }
 
 // Preflight returns what of this configuration gets in the way of upgrades up to a minor, by the minor from which it does.
-// A component that is that new already is not looked at; versions that can't be read say nothing.
+// A component that is that new already is not looked at; of what can't be seen it says so, since silence would pass for a clean
+// bill.
 func Preflight(c Cluster, to int) []Finding {
-	from := c.oldestServer()
+	from := OldestServer(c.Instances, c.Version)
 	if from == 0 {
-		return nil
+		return []Finding{{To: to, Component: APIServer, Text: "its version is not known, so nothing is known of what an upgrade would stop"}}
 	}
 	found := findings{}
+	found.unseen(c, from, to)
 	for _, i := range c.Instances {
 		found.refused(i, to)
 		found.apis(i, to)
@@ -61,12 +66,16 @@ func Preflight(c Cluster, to int) []Finding {
 	return found.sorted()
 }
 
-func (c Cluster) oldestServer() int {
+// OldestServer is the minor of the oldest API server that is seen, of the one that answers where none is; 0 when neither is known.
+func OldestServer(instances []Instance, version string) int {
 	from := 0
-	for _, i := range c.Instances {
+	for _, i := range instances {
 		if minor, ok := Minor(i.Version); ok && i.Component == APIServer && (from == 0 || minor < from) {
 			from = minor
 		}
+	}
+	if from == 0 {
+		from, _ = Minor(version)
 	}
 	return from
 }
@@ -93,72 +102,6 @@ func (f findings) sorted() []Finding {
 		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Text, b.Text))
 	})
 	return out
-}
-
-// refused reports gates that stop an instance in a later minor, each once, and what the sources announce.
-func (f findings) refused(i Instance, to int) {
-	minor, ok := Minor(i.Version)
-	if !ok || i.Unreadable != "" {
-		return
-	}
-	said := refusals(i, minor)
-	for next := minor + 1; next <= min(to, newest); next++ {
-		now := refusals(i, next)
-		for gate, text := range now {
-			if said[gate] == "" {
-				f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name}, Text: text})
-				said[gate] = text
-			}
-		}
-	}
-	for gate, on := range i.Set {
-		g := table[gate]
-		s, p := lookup(gate, newest)
-		if said[gate] != "" || p != present {
-			continue
-		}
-		// A gate whose announced removal is overdue may go with any next minor.
-		if at := max(g.removalAnnounced, newest+1); g.removalAnnounced != 0 && at <= to {
-			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-				Text: fmt.Sprintf("the sources announce its removal for 1.%d: take it out of the flags, it is %t by itself", g.removalAnnounced, s.on)})
-		}
-		if at := max(g.lockAnnounced, newest+1); g.lockAnnounced != 0 && at <= to && on != s.on {
-			f.add(Finding{To: at, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-				Text: fmt.Sprintf("the sources announce that it is locked to %t in 1.%d: it is set to %t", s.on, g.lockAnnounced, on)})
-		}
-	}
-}
-
-// apis reports entries of --runtime-config that a later API server refuses, and entries that gates need there.
-func (f findings) apis(i Instance, to int) {
-	minor, ok := Minor(i.Version)
-	if !ok || i.Component != APIServer || i.Unreadable != "" {
-		return
-	}
-	said := map[string]bool{}
-	for key := range unregistered(i, minor) {
-		said[key] = true
-	}
-	for next := minor + 1; next <= min(to, newest); next++ {
-		for key, text := range unregistered(i, next) {
-			if !said[key] {
-				said[key] = true
-				f.add(Finding{To: next, Stops: true, Component: i.Component, Instances: []string{i.Name}, Text: text})
-			}
-		}
-		for _, gate := range slices.Sorted(maps.Keys(table)) {
-			if on := i.valueAt(gate, next); !on.on || removedAt(gate, next) {
-				continue
-			}
-			for _, api := range apisFor(gate, next) {
-				if !said[gate+api] && !serves(i.RuntimeConfig, api, false) && slices.Contains(registered[next], api) {
-					said[gate+api] = true
-					f.add(Finding{To: next, Stops: true, Gate: gate, Component: i.Component, Instances: []string{i.Name},
-						Text: fmt.Sprintf("it needs %s from then on, which is off: add it to --runtime-config", api)})
-				}
-			}
-		}
-	}
 }
 
 // platform reports gates that the platform sets by itself and that a minor refuses.
@@ -200,10 +143,20 @@ func (f findings) kubeletAPI(c Cluster, from, to int) {
 			return
 		}
 	}
-	for _, i := range c.Instances {
-		if i.Component == APIServer && i.Unreadable == "" && !serves(i.RuntimeConfig, api, false) {
+	readable := false
+	for _, i := range instancesOf(APIServer, c.Instances) {
+		readable = readable || i.Unreadable == ""
+		if i.Unreadable == "" && len(missing(i.RuntimeConfig, api, []string{"resourceclaims", "resourceslices"}, false)) > 0 {
 			f.add(Finding{To: 34, Stops: true, Component: APIServer, Instances: []string{i.Name}, Text: text})
 		}
+	}
+	switch {
+	case readable:
+	case len(c.ResourceAPIs) == 0:
+		f.add(Finding{To: 34, Component: APIServer, Text: text + "; whether it is served is not known"})
+	// It is off by default in each of these versions: where it is served, a flag says so, and stays.
+	case !slices.Contains(c.ResourceAPIs, strings.TrimPrefix(api, "resource.k8s.io/")):
+		f.add(Finding{To: 34, Stops: true, Component: APIServer, Text: text})
 	}
 }
 

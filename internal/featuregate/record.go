@@ -10,7 +10,8 @@ import (
 // Record is an instance as a status has it: with the gates of the table only, and with the flags of remembered, which are the last
 // known ones where it can't be read now.
 func Record(now, remembered Instance) v1alpha1.ComponentInstance {
-	out := v1alpha1.ComponentInstance{Component: now.Component, Name: now.Name, Version: now.Version, Unreadable: now.Unreadable}
+	out := v1alpha1.ComponentInstance{Component: now.Component, Name: now.Name, Version: now.Version, Unreadable: now.Unreadable,
+		ConfigFile: remembered.File, Remembered: now.Unreadable != "" && remembered.Unreadable == ""}
 	for gate, on := range remembered.Set {
 		if !InTable(gate) {
 			continue
@@ -38,13 +39,13 @@ func Record(now, remembered Instance) v1alpha1.ComponentInstance {
 // decides says whether an entry of --runtime-config has to do with a gate.
 func decides(key string) bool {
 	group, _, _ := strings.Cut(key, "/")
-	return group == "api" || group == "resource.k8s.io" || group == "scheduling.k8s.io"
+	return group == "api" || gateOfEntry(key) != ""
 }
 
 // Recorded are the flags that a status has of an instance.
 func Recorded(c v1alpha1.ComponentInstance) Flags {
 	emulated, _ := Minor(c.EmulatedVersion)
-	return Flags{Set: c.Set, RuntimeConfig: c.RuntimeConfig, Emulated: emulated}
+	return Flags{Set: c.Set, RuntimeConfig: c.RuntimeConfig, Emulated: emulated, File: c.ConfigFile}
 }
 
 // FromRecord is an instance as a status has it.

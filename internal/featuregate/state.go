@@ -7,27 +7,25 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
 
 // State tells whether a gate is on in every instance of every component that reads it: False when it is off in one,
 // Unknown when one can't be told or a component has no instance. The message names the places and says what to do; it is
 // empty for True.
 //
-// kubelets are the kubelet versions of the nodes that matter. A kubelet's own configuration can't be seen: where the gate
-// is off by default it is Unknown, where it is on by default it counts as on, unless an instance shows otherwise.
-func State(name string, instances []Instance, kubelets []v1alpha1.VersionCount) (metav1.ConditionStatus, string) {
+// The own configuration of a kubelet that is no instance can't be seen: where the gate is on by default or set by the platform it
+// counts as on, where it is off by default it is Unknown.
+func State(name string, instances []Instance, kubelets Kubelets) (metav1.ConditionStatus, string) {
 	return state(name, instances, kubelets, false)
 }
 
 // StateWhereSeen is State without the doubt about components of which no instance is seen at all.
-func StateWhereSeen(name string, instances []Instance, kubelets []v1alpha1.VersionCount) metav1.ConditionStatus {
+func StateWhereSeen(name string, instances []Instance, kubelets Kubelets) metav1.ConditionStatus {
 	status, _ := state(name, instances, kubelets, true)
 	return status
 }
 
-func state(name string, instances []Instance, kubelets []v1alpha1.VersionCount, mayMiss bool) (metav1.ConditionStatus, string) {
+func state(name string, instances []Instance, kubelets Kubelets, mayMiss bool) (metav1.ConditionStatus, string) {
 	readers := Readers(name)
 	if readers == nil {
 		return metav1.ConditionUnknown, notKnown(name)
@@ -40,16 +38,26 @@ func state(name string, instances []Instance, kubelets []v1alpha1.VersionCount, 
 			continue
 		}
 		if len(of) == 0 && !mayMiss {
-			v.unknown = append(v.unknown, "no "+component+" was seen")
+			v.unknown = append(v.unknown, noneSeen(component))
 		}
 		for _, i := range of {
-			v.instance(i)
+			v.add(i.value(name), i.String())
 		}
 	}
 	return v.result()
 }
 
+func noneSeen(component string) string {
+	if component == Kubelet {
+		return "no kubelet of a listed node group was seen"
+	}
+	return "no " + component + " was seen"
+}
+
 func notKnown(name string) string {
+	if groupGate(name) {
+		return name + " sets every gate of its stage, which are others in each version: name the gates that are needed"
+	}
 	message := fmt.Sprintf("no Kubernetes version from 1.%d to 1.%d has a gate %s that gpu-dra knows: check the name", oldest, newest, name)
 	if n := nearest(name); n != "" {
 		message += ", perhaps " + n
@@ -74,41 +82,46 @@ type verdict struct {
 	off, unknown []string
 }
 
-func (v *verdict) instance(i Instance) {
-	switch val := i.value(v.gate); {
+func (v *verdict) add(val value, place string) {
+	switch {
 	case !val.known:
-		v.unknown = append(v.unknown, fmt.Sprintf("%s (%s)", i, val.why))
+		v.unknown = append(v.unknown, fmt.Sprintf("%s (%s)", place, val.why))
 	case !val.on:
-		v.off = append(v.off, fmt.Sprintf("%s (%s)", i, val.why))
+		v.off = append(v.off, fmt.Sprintf("%s (%s)", place, val.why))
 	}
 }
 
-func (v *verdict) kubelets(shown []Instance, versions []v1alpha1.VersionCount, mayMiss bool) {
-	on := map[string]int32{}
-	for _, i := range shown {
-		v.instance(i)
-		if val := i.value(v.gate); val.known && val.on {
-			on[i.Version]++
+func (v *verdict) kubelets(read []Instance, k Kubelets, mayMiss bool) {
+	if len(read)+len(k.Versions) == 0 && !mayMiss {
+		v.unknown = append(v.unknown, noneSeen(Kubelet))
+	}
+	// There may be hundreds that differ in nothing but the name.
+	names := map[value][]string{}
+	var order []value
+	for _, i := range read {
+		val := i.value(v.gate)
+		if names[val] == nil {
+			order = append(order, val)
 		}
+		names[val] = append(names[val], i.Name)
 	}
-	if len(versions) == 0 && len(shown) == 0 && !mayMiss {
-		v.unknown = append(v.unknown, "no kubelet of a listed node group was seen")
+	for _, val := range order {
+		v.add(val, Kubelet+" "+Few(names[val]))
 	}
-	for _, version := range slices.SortedFunc(slices.Values(versions), func(a, b v1alpha1.VersionCount) int { return cmp.Compare(a.Version, b.Version) }) {
-		kubelets := fmt.Sprintf("kubelet %s on %d node(s)", version.Version, version.Count)
-		minor, ok := Minor(version.Version)
-		val := Instance{}.valueAt(v.gate, minor)
-		_, p := lookup(v.gate, minor)
-		switch {
-		case on[version.Version] >= version.Count || ok && val.known && val.on:
-		case !ok:
-			v.unknown = append(v.unknown, kubelets+" (not a Kubernetes version)")
-		case val.known && p != present:
-			v.off = append(v.off, fmt.Sprintf("%s (%s)", kubelets, val.why))
-		default:
-			v.unknown = append(v.unknown, fmt.Sprintf("%s (%s, its own configuration can't be seen)", kubelets, val.why))
-		}
+	for _, rest := range k.unread(read) {
+		v.add(k.value(v.gate, rest.Version), fmt.Sprintf("kubelet %s on %d node(s)", rest.Version, rest.Count))
 	}
+}
+
+// fewest is how many names of a list are shown: those of three control plane nodes are.
+const fewest = 10
+
+// Few joins names, the first ones where there are many.
+func Few(names []string) string {
+	if rest := len(names) - fewest; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:fewest], ", "), rest)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (v *verdict) result() (metav1.ConditionStatus, string) {

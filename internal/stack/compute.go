@@ -49,7 +49,7 @@ func Compute(prev v1alpha1.GPUStackStatus, in Input, now time.Time) v1alpha1.GPU
 		out.KubeletVersions = lastKnown(prev.KubeletVersions, out.KubeletVersions)
 	}
 	out.Conflicts = conflicts(prev.Conflicts, in)
-	out.FeatureGates = featureGates(prev.FeatureGates, in, out.KubeletVersions, featuregate.Newest+1)
+	out.FeatureGates = featureGates(prev.FeatureGates, in, out, featuregate.Newest+1)
 	out.Summary = summary(prev.Summary, in, out)
 	out.Conditions = condition.Merge(prev.Conditions, conditions(in, out), now)
 	return out
@@ -83,8 +83,8 @@ func sortedSet(list []string) []string {
 func kubeletVersions(nodes []v1alpha1.GPUNode) []v1alpha1.VersionCount {
 	count := map[string]int32{}
 	for _, n := range nodes {
-		if r := n.Status.Runtime; r != nil && r.KubeletVersion != "" && len(n.Status.Groups) > 0 {
-			count[r.KubeletVersion]++
+		if version := KubeletVersion(n); version != "" {
+			count[version]++
 		}
 	}
 	var out []v1alpha1.VersionCount
@@ -93,6 +93,14 @@ func kubeletVersions(nodes []v1alpha1.GPUNode) []v1alpha1.VersionCount {
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.VersionCount) int { return cmp.Compare(a.Version, b.Version) })
 	return out
+}
+
+// KubeletVersion is that of a node in a listed group, empty for any other node and while it is not known.
+func KubeletVersion(n v1alpha1.GPUNode) string {
+	if n.Status.Runtime == nil || len(n.Status.Groups) == 0 {
+		return ""
+	}
+	return n.Status.Runtime.KubeletVersion
 }
 
 func sharedPools(pools []v1alpha1.SharedPool) []v1alpha1.SharedPool {

@@ -42,7 +42,7 @@ func TestCrossCheckOfTheStack(t *testing.T) {
 		require.Equal(t, &v1alpha1.GateCrossCheck{State: state, Message: message}, s.FeatureGates.CrossCheck)
 		require.Len(t, s.FeatureGates.Conflicts, conflicts)
 		require.Equal(t, flags.Needed, s.FeatureGates.Needed, "the flags' verdict stands")
-		require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1), "the command line says the same")
+		require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil), "the command line says the same")
 	}
 	check(stack.Metrics{Answers: []featuregate.Answer{said(true)}}, "Agrees", "", 0)
 	check(stack.Metrics{Answers: []featuregate.Answer{said(true)}, Unreadable: "forbidden"}, "Unreadable", "forbidden", 0)

@@ -12,9 +12,9 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 )
 
-// gatesConsistent is False for a needed gate that is off and for what is wrong with gates as they are set, Unknown when the
-// settings need a gate that is in no table or one whose state can't be told, or when an API server's /metrics differs from its
-// flags, else True. What only the next Kubernetes version refuses is said, but is no fault yet.
+// gatesConsistent is False for a needed gate that is off or waits for an API that is not served, and for what is wrong with gates
+// as they are set; Unknown when the settings need a gate that is in no table or one whose state can't be told, or when an API
+// server's /metrics differs from its flags; else True. What only the next Kubernetes version refuses is said, but is no fault yet.
 func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	var off, unheard, unknown, on []string
 	for _, g := range s.FeatureGates.Needed {
@@ -26,6 +26,8 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 			unheard = append(unheard, fmt.Sprintf("gpu-dra knows no Kubernetes feature gate %s; check the name in %s", g.Name, named(g.NeededBy, itself)))
 		case g.State == metav1.ConditionFalse:
 			off = append(off, text)
+		case unserved(g) != "":
+			off = append(off, fmt.Sprintf("%s (needed by %s): %s", g.Name, named(g.NeededBy, itself), unserved(g)))
 		case g.State == metav1.ConditionUnknown:
 			unknown = append(unknown, text)
 		default:
@@ -54,23 +56,34 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 		return condition.New(condition.FeatureGatesConsistent, status, reason, strings.Join(parts, ". "))
 	}
+	names, doubts, metrics := strings.Join(unheard, ". "), named(unknown, itself), named(differ, itself)
 	switch {
 	case len(off) > 0:
-		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself), named(differ, itself))
+		return is(metav1.ConditionFalse, condition.StackGatesOff, named(off, itself), named(wrong, itself), names, doubts, metrics)
 	case len(wrong) > 0:
-		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself), named(differ, itself))
+		return is(metav1.ConditionFalse, condition.StackGatesConflict, named(wrong, itself), names, doubts, metrics)
 	case len(unheard) > 0:
-		return is(metav1.ConditionUnknown, condition.StackGatesUnknownName, strings.Join(unheard, ". "), named(unknown, itself), named(differ, itself))
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknownName, names, doubts, metrics)
 	case len(differ) > 0:
-		return is(metav1.ConditionUnknown, condition.StackGatesMetrics, named(differ, itself), named(unknown, itself))
+		return is(metav1.ConditionUnknown, condition.StackGatesMetrics, metrics, doubts)
 	case len(unknown) > 0:
-		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, named(unknown, itself))
+		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, doubts)
 	case in.Settings == nil && len(on) == 0:
 		return is(metav1.ConditionUnknown, condition.StackGatesUnknown, "the settings were not read yet, so it is not known which gates are needed")
 	case len(on) == 0:
 		return is(metav1.ConditionTrue, condition.StackGatesOn, "the settings need no Kubernetes feature gate")
 	}
 	return is(metav1.ConditionTrue, condition.StackGatesOn, "on in every component that reads them: "+strings.Join(on, ", "))
+}
+
+// unserved says what of the API a gate waits for that the API server does not serve.
+func unserved(g v1alpha1.NeededGate) string {
+	for _, a := range g.Actions {
+		if a.Action == string(featuregate.ServeAPI) {
+			return fmt.Sprintf("on, but the API server does not serve %s: add it to --runtime-config", strings.Join(a.RuntimeConfig, ", "))
+		}
+	}
+	return ""
 }
 
 // notServed says that the one API version gpu-dra uses is not there, where that is known.

@@ -15,7 +15,7 @@ import (
 // on: flags that can't be read for a moment, a component whose pod is being replaced. Otherwise a DeviceClass would lose its
 // extended resource name and get it back with each such moment. A new place that can't be told, or another version of a known
 // one, ends it: without the gate there a pod may run without a device.
-func effective(gate v1alpha1.NeededGate, prev v1alpha1.FeatureGates, now, remembered []featuregate.Instance, kubelets []v1alpha1.VersionCount) metav1.ConditionStatus {
+func effective(gate v1alpha1.NeededGate, prev v1alpha1.FeatureGates, now, remembered []featuregate.Instance, kubelets featuregate.Kubelets) metav1.ConditionStatus {
 	if gate.State != metav1.ConditionUnknown {
 		return gate.State
 	}
@@ -97,6 +97,15 @@ func conflict(c v1alpha1.GateConflict) featuregate.Conflict {
 	out.Text = strings.TrimPrefix(c.Message, out.Place()+": ")
 	out.Ahead, _ = featuregate.Minor(c.Ahead)
 	return out
+}
+
+// ConflictLines are the conflicts of a status as sentences, one for all instances that have the same.
+func ConflictLines(gates v1alpha1.FeatureGates) []string {
+	var out []featuregate.Conflict
+	for _, c := range gates.Conflicts {
+		out = append(out, conflict(c))
+	}
+	return featuregate.Lines(out)
 }
 
 func upgrade(found []featuregate.Finding) []v1alpha1.UpgradeFinding {

@@ -142,12 +142,111 @@ func TestGatesFromTheStatus(t *testing.T) {
 	in := full(t)
 	in.Instances = plane("v1.35.4", "--feature-gates=MemoryManager=true,DRADeviceTaints=true", "--runtime-config=resource.k8s.io/v1beta1=true", "--emulated-version=1.34")
 	in.Instances[1] = instance(featuregate.ControllerManager, "kcm-a", "v1.35.4", "$(ARGS)")
+	in.Instances = append(in.Instances, instance(featuregate.APIServer, "api-b", "v1.35.4", "--openshift-config=/c"))
 	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, "/c", s.FeatureGates.Instances[1].ConfigFile)
+	require.Contains(t, gateOf(t, s, featuregate.PartitionableDevices).Message, "perhaps in /c")
 	require.Equal(t, "1.34", s.FeatureGates.Instances[0].EmulatedVersion)
 	require.Equal(t, map[string]bool{"resource.k8s.io/v1beta1": true}, s.FeatureGates.Instances[0].RuntimeConfig)
-	got := stack.Gates(s, profile.Distribution{}, featuregate.Newest+1)
+	got := stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil)
 	require.Equal(t, s.FeatureGates, got)
-	require.Less(t, len(stack.Gates(s, profile.Distribution{}, 35).Upgrade), len(got.Upgrade))
+	require.Less(t, len(stack.Gates(s, profile.Distribution{}, 35, nil).Upgrade), len(got.Upgrade))
+}
+
+// Of a control plane that nobody can look into, what is known otherwise is told to the preflight.
+func TestPreflightOfAControlPlaneWithoutPods(t *testing.T) {
+	in := healthy(t)
+	in.Instances, in.InlineCounters = nil, []string{"gpu.nvidia.com"}
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.33.4"))}
+	told := func(s v1alpha1.GPUStackStatus) (out []string) {
+		for _, f := range s.FeatureGates.Upgrade {
+			out = append(out, fmt.Sprint(f.To, " ", f.Stops, " ", f.Gate, f.Component))
+		}
+		return out
+	}
+	want := []string{"1.34 true kube-apiserver", "1.35 false ", "1.35 false kube-apiserver", "1.35 false kube-controller-manager", "1.35 false kube-scheduler", "1.35 true DRAPartitionableDevices"}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, want, told(s))
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil), "the command line says the same")
+	// While the API server can't be asked, by what it said last.
+	in.KubernetesVersion, in.ResourceAPIs = "", nil
+	in.Unreadable = map[stack.Fact]string{stack.FactKubernetesVersion: "timeout", stack.FactResourceAPIs: "timeout"}
+	require.Equal(t, want, told(stack.Compute(s, in, start)))
+}
+
+// On, but without the API that it waits for, a gate does nothing.
+func TestAGateWhoseAPIIsNotServedIsAFault(t *testing.T) {
+	in := healthy(t)
+	in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"DRAResourcePoolStatus"}
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.36.3"))}
+	in.Instances = plane("v1.36.3", "--feature-gates=DRAResourcePoolStatus=true")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, metav1.ConditionTrue, gateOf(t, s, "DRAResourcePoolStatus").State)
+	c := get(t, s, condition.FeatureGatesConsistent)
+	require.Equal(t, metav1.ConditionFalse, c.Status)
+	require.Equal(t, condition.StackGatesOff, c.Reason)
+	require.Contains(t, c.Message, "DRAResourcePoolStatus (needed by kubernetesFeatureGates.extraRequired): on, but the API server does not serve resource.k8s.io/v1alpha3: add it to --runtime-config")
+
+	in.Instances[0] = instance(featuregate.APIServer, "api-a", "v1.36.3", "--feature-gates=DRAResourcePoolStatus=true", "--runtime-config=resource.k8s.io/v1alpha3=true")
+	require.Equal(t, condition.StackGatesOn, get(t, stack.Compute(v1alpha1.GPUStackStatus{}, in, start), condition.FeatureGatesConsistent).Reason)
+}
+
+// A worse fault hides neither a misspelt name nor what can't be told.
+func TestTheConditionNamesAllThatIsWrong(t *testing.T) {
+	in := healthy(t)
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.33.4"))}
+	in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"DRAExtendedResources", "DRAListTypeAttributes", "KubeletPodResourcesDynamicResources"}
+	c := get(t, stack.Compute(v1alpha1.GPUStackStatus{}, in, start), condition.FeatureGatesConsistent)
+	require.Equal(t, condition.StackGatesOff, c.Reason)
+	for _, part := range []string{"DRAListTypeAttributes (needed by", "knows no Kubernetes feature gate DRAExtendedResources", "KubeletPodResourcesDynamicResources (needed by"} {
+		require.Contains(t, c.Message, part)
+	}
+	in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"DRAExtendedResources", "KubeletPodResourcesDynamicResources"}
+	in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", "--feature-gates=DRAConsumableCapacity=true,DRAConsumableCapacity=false")
+	c = get(t, stack.Compute(v1alpha1.GPUStackStatus{}, in, start), condition.FeatureGatesConsistent)
+	require.Equal(t, condition.StackGatesConflict, c.Reason)
+	for _, part := range []string{"the last value (false) wins", "knows no Kubernetes feature gate DRAExtendedResources", "KubeletPodResourcesDynamicResources (needed by"} {
+		require.Contains(t, c.Message, part)
+	}
+}
+
+// What kubelets say of themselves, once they were asked.
+func TestGatesWithKubeletsThatWereRead(t *testing.T) {
+	in := healthy(t)
+	in.Settings.DeviceClasses.ExtendedResources = "Always"
+	in.Instances = plane("v1.35.4", "--feature-gates=DRAExtendedResource=true")
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.35.4")), node("n2", kubelet("v1.35.4"))}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, metav1.ConditionUnknown, gateOf(t, s, featuregate.ExtendedResource).State)
+	read := func(node string, set map[string]bool) featuregate.Instance {
+		return featuregate.Instance{Component: featuregate.Kubelet, Name: node, Version: "v1.35.4", Flags: featuregate.Flags{Set: set}}
+	}
+	on := map[string]bool{featuregate.ExtendedResource: true}
+	state := func(kubelets ...featuregate.Instance) metav1.ConditionStatus {
+		s := v1alpha1.GPUStackStatus{FeatureGates: stack.Gates(s, profile.Distribution{}, 37, kubelets)}
+		return gateOf(t, s, featuregate.ExtendedResource).State
+	}
+	require.Equal(t, metav1.ConditionTrue, state(read("n1", on), read("n2", on)))
+	require.Equal(t, metav1.ConditionUnknown, state(read("n1", on)))
+	require.Equal(t, metav1.ConditionFalse, state(read("n1", on), read("n2", nil)))
+	got := stack.Gates(s, profile.Distribution{}, 37, []featuregate.Instance{read("n1", map[string]bool{"SidecarContainers": true, "MemoryManager": false})})
+	require.Contains(t, stack.ConflictLines(got), "MemoryManager: kubelet n1: it is set to false, but locked to true since 1.32, take it away: the component does not start with these flags")
+	require.Len(t, s.FeatureGates.Conflicts, 0)
+	require.Equal(t, "kubelet", got.Upgrade[len(got.Upgrade)-1].Component)
+}
+
+// What the platform sets in its kubelets counts as on.
+func TestKubeletsOfAPlatformThatSetsTheGate(t *testing.T) {
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	in := healthy(t)
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.33.4"))}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, metav1.ConditionUnknown, gateOf(t, s, featuregate.DynamicResourceAllocation).State)
+	in.Distribution = distributions["Deckhouse"]
+	s = stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, metav1.ConditionTrue, gateOf(t, s, featuregate.DynamicResourceAllocation).State)
+	require.Empty(t, gateOf(t, s, featuregate.DynamicResourceAllocation).Actions)
 }
 
 func TestSliceLayoutIsRememberedAndToldToThePreflight(t *testing.T) {
@@ -170,14 +269,14 @@ func TestSliceLayoutIsRememberedAndToldToThePreflight(t *testing.T) {
 	s = stack.Compute(s, in, start)
 	require.Equal(t, &v1alpha1.SliceLayout{}, s.FeatureGates.SliceLayout)
 	require.Empty(t, about(s), "looked, and there are none")
-	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1), "the command line says the same")
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil), "the command line says the same")
 
 	in.InlineCounters = []string{"b.example.com", "a.example.com"}
 	s = stack.Compute(s, in, start)
 	require.Equal(t, &v1alpha1.SliceLayout{InlineCounters: []string{"a.example.com", "b.example.com"}}, s.FeatureGates.SliceLayout)
 	require.Len(t, about(s), 1)
 	require.Contains(t, about(s)[0], "true slices of a.example.com, b.example.com hold counters beside devices")
-	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1))
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil))
 
 	in.InlineCounters = nil
 	require.Equal(t, s.FeatureGates, stack.Compute(s, in, start.Add(time.Second)).FeatureGates, "what was seen stands")

@@ -12,21 +12,36 @@ import (
 )
 
 // Gates returns the block of a status anew, from what the status itself has: with the rules of a distribution, and with what
-// gets in the way of upgrades up to a minor. It knows no more of the cluster than the controller did that wrote the status.
-func Gates(s v1alpha1.GPUStackStatus, d profile.Distribution, to int) v1alpha1.FeatureGates {
-	in := Input{Synced: true, Distribution: d}
-	for _, i := range s.FeatureGates.Instances {
-		in.Instances = append(in.Instances, featuregate.FromRecord(i))
-	}
-	out := featureGates(s.FeatureGates, in, s.KubeletVersions, to)
+// gets in the way of upgrades up to a minor. It knows no more of the cluster than the controller did that wrote the status, but
+// for the kubelets that were read since.
+func Gates(s v1alpha1.GPUStackStatus, d profile.Distribution, to int, kubelets []featuregate.Instance) v1alpha1.FeatureGates {
+	in := Input{Synced: true, Distribution: d, Instances: append(recorded(s), kubelets...)}
+	out := featureGates(s.FeatureGates, in, s, to)
 	// That a gate is given twice, and what /metrics said, stands in the conflicts only.
-	out.Conflicts = s.FeatureGates.Conflicts
+	out.Conflicts = slices.Clone(s.FeatureGates.Conflicts)
+	for _, c := range featuregate.Conflicts(kubelets) {
+		out.Conflicts = append(out.Conflicts, gateConflict(c))
+	}
 	return out
 }
 
-// featureGates fills the block of the status. Needed also holds gates that nobody needs but whose state switches something
-// on: those have no neededBy.
-func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.VersionCount, to int) v1alpha1.FeatureGates {
+// ServerMinor is the minor of the oldest API server that a status knows of, 0 when it knows none.
+func ServerMinor(s v1alpha1.GPUStackStatus) int {
+	return featuregate.OldestServer(recorded(s), s.KubernetesVersion)
+}
+
+func recorded(s v1alpha1.GPUStackStatus) []featuregate.Instance {
+	var out []featuregate.Instance
+	for _, i := range s.FeatureGates.Instances {
+		out = append(out, featuregate.FromRecord(i))
+	}
+	return out
+}
+
+// featureGates fills the block of the status, of which the versions and the served APIs are there. Needed also holds gates that
+// nobody needs but whose state switches something on: those have no neededBy.
+func featureGates(prev v1alpha1.FeatureGates, in Input, s v1alpha1.GPUStackStatus, to int) v1alpha1.FeatureGates {
+	kubelets := featuregate.Kubelets{Versions: s.KubeletVersions, Rules: in.Distribution.FeatureGates}
 	now := slices.Clone(in.Instances)
 	if len(now) == 0 {
 		if doubt := in.doubt(FactInstances); doubt != "" {
@@ -61,8 +76,8 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, kubelets []v1alpha1.Vers
 	if out.Distribution == "" {
 		out.Distribution = prev.Distribution
 	}
-	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Kubelets: kubelets, Needs: wanted,
-		InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
+	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Version: s.KubernetesVersion,
+		ResourceAPIs: s.ResourceAPIs, Kubelets: s.KubeletVersions, Needs: wanted, InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
 	if in.Distribution.FeatureGates.Setting == "" {
 		changes := featuregate.Changes(steps)
 		out.Fragments = v1alpha1.GateFragments{Kubeadm: featuregate.Kubeadm(changes), KubeletConfiguration: featuregate.KubeletConfiguration(changes)}
@@ -91,7 +106,7 @@ func unread(prev []v1alpha1.ComponentInstance, why string) []featuregate.Instanc
 	return out
 }
 
-// remember returns the instances with the flags last read in place of those that can't be read now.
+// remember returns the instances with the flags last read, by the same version, in place of those that can't be read now.
 func remember(prev []v1alpha1.ComponentInstance, now []featuregate.Instance) []featuregate.Instance {
 	out := slices.Clone(now)
 	for i := range out {
@@ -99,7 +114,7 @@ func remember(prev []v1alpha1.ComponentInstance, now []featuregate.Instance) []f
 			continue
 		}
 		for _, p := range prev {
-			if p.Component == out[i].Component && p.Name == out[i].Name && len(p.Set)+len(p.RuntimeConfig) > 0 {
+			if p.Component == out[i].Component && p.Name == out[i].Name && p.Version == out[i].Version && (p.Unreadable == "" || p.Remembered) {
 				out[i].Flags, out[i].Unreadable = featuregate.Recorded(p), ""
 			}
 		}
@@ -108,7 +123,7 @@ func remember(prev []v1alpha1.ComponentInstance, now []featuregate.Instance) []f
 }
 
 // lastState says what the flags that were last read would mean for a gate, "" when they say nothing.
-func lastState(gate string, now, remembered []featuregate.Instance, kubelets []v1alpha1.VersionCount) string {
+func lastState(gate string, now, remembered []featuregate.Instance, kubelets featuregate.Kubelets) string {
 	same := true
 	for i := range now {
 		same = same && now[i].Unreadable == remembered[i].Unreadable

@@ -95,6 +95,29 @@ func TestOneUnreadableInstanceKeepsItsGates(t *testing.T) {
 	require.NotContains(t, gateOf(t, after, "DRAPartitionableDevices").Message, "last read")
 }
 
+// Flags that were read stay known through any number of rounds in which they can't be, whatever they say.
+func TestFlagsStayKnownThroughDoubt(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"none": nil, "an emulated version": {"--emulated-version=1.33"}, "an API": {"--runtime-config=api/beta=true"}, "a file": {"--openshift-config=/c"},
+	} {
+		in := full(t)
+		in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", flags...)
+		before := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+		require.False(t, before.FeatureGates.Instances[2].Remembered, name)
+		in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.34.4", "$(ARGS)")
+		once := stack.Compute(before, in, start.Add(time.Second))
+		twice := stack.Compute(once, in, start.Add(2*time.Second))
+		require.Equal(t, once.FeatureGates, twice.FeatureGates, name)
+		is := twice.FeatureGates.Instances[2]
+		require.True(t, is.Remembered, name)
+		require.Equal(t, before.FeatureGates.Instances[2].EmulatedVersion, is.EmulatedVersion)
+		require.Equal(t, before.FeatureGates.Instances[2].ConfigFile, is.ConfigFile)
+		gate := gateOf(t, twice, "DRAPartitionableDevices")
+		require.Equal(t, metav1.ConditionUnknown, gate.State)
+		require.Equal(t, name == "a file", gate.Effective == metav1.ConditionUnknown, "%s: %s", name, gate.Effective)
+	}
+}
+
 func TestTransitionTimesStand(t *testing.T) {
 	in := full(t)
 	before := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
+	"github.com/gpu-dra/gpu-dra/internal/cli/source"
 )
 
 // options of a command line.
 type options struct {
-	nodeGroup, kubeconfig, file string
-	numa                        []string
+	nodeGroup, kubeconfig, context, file string
+	numa                                 []string
 }
 
 // New returns the command.
@@ -54,9 +55,11 @@ the sum to the byte, shared out in proportion.`,
 	f := c.Flags()
 	f.StringVar(&o.nodeGroup, "node-group", "", "name of the GPUNodeGroup")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig to read the GPUNodeGroup with; by default as kubectl finds it")
+	f.StringVar(&o.context, "context", "", "context of the kubeconfig (default its current one)")
 	f.StringVarP(&o.file, "file", "f", "", "file with the GPUNodeGroup, - for standard input, in place of a cluster")
 	f.StringSliceVar(&o.numa, "numa", nil, "memory of each NUMA node of a node, less its huge pages, in their order")
 	c.MarkFlagsMutuallyExclusive("kubeconfig", "file")
+	c.MarkFlagsMutuallyExclusive("context", "file")
 	if err := c.MarkFlagRequired("node-group"); err != nil {
 		panic(err) // The flag is defined above.
 	}
@@ -72,10 +75,19 @@ func (o options) print(c *cobra.Command, numa []int64) ([]byte, error) {
 }
 
 func (o options) read(ctx context.Context, c *cobra.Command) (*v1alpha1.GPUNodeGroup, error) {
+	g := &v1alpha1.GPUNodeGroup{}
 	if o.file != "" {
-		return fromFile(o.file, o.nodeGroup, c.InOrStdin())
+		return g, source.GPUNodeGroup.FromFile(o.file, c.InOrStdin(), o.nodeGroup, g)
 	}
-	return fromCluster(ctx, o.kubeconfig, o.nodeGroup)
+	config, err := source.Config(o.kubeconfig, o.context)
+	if err != nil {
+		return nil, err
+	}
+	found, err := source.GPUNodeGroup.FromCluster(ctx, config, o.nodeGroup, g)
+	if err == nil && !found {
+		err = fmt.Errorf("there is no GPUNodeGroup %q in the cluster; kubectl get gng lists them", o.nodeGroup)
+	}
+	return g, err
 }
 
 func memories(texts []string) ([]int64, error) {

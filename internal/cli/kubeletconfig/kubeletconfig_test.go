@@ -31,7 +31,7 @@ func group(t *testing.T, name string) *v1alpha1.GPUNodeGroup {
 	memory := &v1alpha1.NodeMemory{Capacity: resource.MustParse("2Ti"), Allocatable: *resource.NewQuantity(2048<<30-23836019917-21990232556, resource.BinarySI)}
 	result := reservation.Compute(p, s.MemoryReservation, []reservation.Node{{Name: "a", Memory: memory, Cards: 8}})
 	return &v1alpha1.GPUNodeGroup{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind},
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUNodeGroup"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status:     v1alpha1.GPUNodeGroupStatus{MemoryReservation: result.Status(reservation.ModeAdvise)},
 	}
@@ -133,20 +133,21 @@ func TestWhatIsWrong(t *testing.T) {
 		args  []string
 		code  int
 	}{
-		`found no GPUNodeGroup "gpu"`:                            {text(t, group(t, "other")), nil, cli.ExitFailed},
-		"-: found no GPUNodeGroup":                               {"", nil, cli.ExitFailed},
-		"-, document 1: ":                                        {"a: [", nil, cli.ExitFailed},
-		"is memoryReservation.mode Off":                          {text(t, off), nil, cli.ExitFailed},
-		"recommends nothing: the group has no node yet":          {text(t, silent), nil, cli.ExitFailed},
-		"recommended: found -4Gi, expected an amount above 0":    {strings.Replace(good, "recommended: 25068Mi", "recommended: -4Gi", 1), nil, cli.ExitFailed},
-		"apiVersion: found gpu-dra.deckhouse.io/v2, expected":    {text(t, odd), nil, cli.ExitFailed},
-		"found no EvictionHard in status":                        {text(t, old), []string{"--numa", "1Ti,1Ti"}, cli.ExitFailed},
-		"--numa: found 2147483648 bytes":                         {good, []string{"--numa", "1Gi,1Gi"}, cli.ExitFailed},
-		`--numa: found "much" for NUMA node 1, expected`:         {good, []string{"--numa", "1Ti,much"}, cli.ExitUsage},
-		`--numa: found "-1" for NUMA node 0, expected`:           {good, []string{"--numa=-1"}, cli.ExitUsage},
-		"[file kubeconfig] were all set":                         {good, []string{"--kubeconfig", "x"}, cli.ExitUsage},
-		"none.yaml: no such file":                                {good, []string{"--file", "none.yaml"}, cli.ExitFailed},
-		"-, document 1, GPUNodeGroup gpu: quantities must match": {strings.Replace(good, "recommended: 25068Mi", "recommended: much", 1), nil, cli.ExitFailed},
+		`found no GPUNodeGroup "gpu", but "GPUNodeGroup" "other"`: {text(t, group(t, "other")), nil, cli.ExitFailed},
+		`standard input: found no GPUNodeGroup "gpu"; `:           {"", nil, cli.ExitFailed},
+		"standard input, document 1: ":                            {"a: [", nil, cli.ExitFailed},
+		"is memoryReservation.mode Off":                           {text(t, off), nil, cli.ExitFailed},
+		"recommends nothing: the group has no node yet":           {text(t, silent), nil, cli.ExitFailed},
+		"recommended: found -4Gi, expected an amount above 0":     {strings.Replace(good, "recommended: 25068Mi", "recommended: -4Gi", 1), nil, cli.ExitFailed},
+		`apiVersion: found "gpu-dra.deckhouse.io/v2", expected`:   {text(t, odd), nil, cli.ExitFailed},
+		"found no EvictionHard in status":                         {text(t, old), []string{"--numa", "1Ti,1Ti"}, cli.ExitFailed},
+		"--numa: found 2147483648 bytes":                          {good, []string{"--numa", "1Gi,1Gi"}, cli.ExitFailed},
+		`--numa: found "much" for NUMA node 1, expected`:          {good, []string{"--numa", "1Ti,much"}, cli.ExitUsage},
+		`--numa: found "-1" for NUMA node 0, expected`:            {good, []string{"--numa=-1"}, cli.ExitUsage},
+		"[file kubeconfig] were all set":                          {good, []string{"--kubeconfig", "x"}, cli.ExitUsage},
+		"[context file] were all set":                             {good, []string{"--context", "x"}, cli.ExitUsage},
+		"none.yaml: no such file":                                 {good, []string{"--file", "none.yaml"}, cli.ExitFailed},
+		`GPUNodeGroup "gpu": status.memoryReservation.recommended: found "much", expected an amount such as 25068Mi`: {strings.Replace(good, "recommended: 25068Mi", "recommended: much", 1), nil, cli.ExitFailed},
 	} {
 		args := append([]string{"--node-group", "gpu", "--file", "-"}, c.args...)
 		out, err := run(t, c.stdin, args...)
@@ -175,12 +176,14 @@ func TestFromACluster(t *testing.T) {
 	}))
 	defer server.Close()
 	kubeconfig := kubeconfigtest.File(t, server.URL)
-	out, err := run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig)
+	out, err := run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig, "--context", kubeconfigtest.Context)
 	require.NoError(t, err)
 	require.Equal(t, "25068Mi", parsed(t, out).SystemReserved["memory"])
 	_, err = run(t, "", "--node-group", "none", "--kubeconfig", kubeconfig)
 	require.ErrorContains(t, err, `there is no GPUNodeGroup "none" in the cluster; kubectl get gng lists them`)
 	require.Equal(t, cli.ExitFailed, cli.ExitCode(err))
+	_, err = run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig, "--context", "none")
+	require.ErrorContains(t, err, `context "none" does not exist`)
 	_, err = run(t, "", "--node-group", "gpu", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
 	require.ErrorContains(t, err, "give one with --kubeconfig")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,13 +23,16 @@ type options struct {
 	file, kubeconfig, context string
 	distribution, upgradeTo   string
 	output                    string
+	kubelets                  bool
 }
 
 // New returns the command.
-func New() *cobra.Command {
+func New() *cobra.Command { return command(time.Now) }
+
+func command(now func() time.Time) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "plan [--file FILE] [--upgrade-to 1.N]",
+		Use:   "plan [--file FILE] [--kubelets] [--upgrade-to 1.N]",
 		Short: "Say which Kubernetes feature gates are needed where, and what an upgrade would break",
 		Long: `Say which Kubernetes feature gates are needed where, and what an upgrade would break.
 
@@ -36,12 +40,18 @@ It reads the GPUStack main, from the cluster of the kubeconfig or from a file ("
 needed gate and each component how it stands and what is to be done; gates that are set twice or differently; what of this
 configuration stops a component after an upgrade; and pieces of configuration to copy.
 
+The controller does not read the configuration of kubelets: what it takes, the right to get nodes/proxy, is as good as root on
+every node. With --kubelets the command reads it with your rights, of up to 500 nodes of listed groups, and says what they have;
+without the right it says so and goes on.
+
 With --upgrade-to the exit code is 1 when something on the way to that version stops.`,
 		Example: `  gpu-dra plan
-  gpu-dra plan --upgrade-to 1.36
+  gpu-dra plan --kubelets --upgrade-to 1.36
   kubectl get gpustack main -o yaml | gpu-dra plan --file - -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.InOrStdin(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), now())
+		},
 	}
 	f := c.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "file with a GPUStack, - for standard input; by default it is read from the cluster")
@@ -49,22 +59,23 @@ With --upgrade-to the exit code is 1 when something on the way to that version s
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig (default its current one)")
 	f.StringVar(&o.distribution, "distribution", "", "whose rules of feature gates hold: Deckhouse, Rosa or Vanilla (default what the GPUStack says)")
 	f.StringVar(&o.upgradeTo, "upgrade-to", "", "Kubernetes version to look ahead to, such as 1.36 (default as far as is known)")
+	f.BoolVar(&o.kubelets, "kubelets", false, "ask the kubelets of listed node groups for their configuration")
 	f.StringVarP(&o.output, "output", "o", "text", "text for people, yaml for machines")
 	return c
 }
 
-func (o options) run(ctx context.Context, stdin io.Reader, out io.Writer) error {
+func (o options) run(ctx context.Context, stdin io.Reader, out io.Writer, now time.Time) error {
 	if o.output != "text" && o.output != "yaml" {
 		return fmt.Errorf("--output: found %q, expected text or yaml", o.output)
 	}
-	if o.file != "" && (o.kubeconfig != "" || o.context != "") {
-		return errors.New("--file is read without a cluster: leave out --kubeconfig and --context, or --file")
+	if o.file != "" && (o.kubeconfig != "" || o.context != "" || o.kubelets) {
+		return errors.New("--file is read without a cluster: leave out --kubeconfig, --context and --kubelets, or --file")
 	}
 	to, err := o.target()
 	if err != nil {
 		return err
 	}
-	s, err := o.read(ctx, stdin)
+	s, config, err := o.read(ctx, stdin)
 	if err != nil {
 		return &cli.Failure{Err: err}
 	}
@@ -72,20 +83,24 @@ func (o options) run(ctx context.Context, stdin io.Reader, out io.Writer) error 
 	if err != nil {
 		return err
 	}
-	gates := stack.Gates(s.Status, d, to)
-	if o.output == "yaml" {
-		err = writeYAML(out, s.Status, gates)
-	} else {
-		err = writeText(out, s.Status, gates, d)
-	}
-	if err == nil && o.upgradeTo != "" {
-		stops := slices.DeleteFunc(slices.Clone(gates.Upgrade), func(f v1alpha1.UpgradeFinding) bool { return !f.Stops })
-		if len(stops) > 0 {
-			err = fmt.Errorf("%d finding(s) stop something on the way to Kubernetes %s", len(stops), o.upgradeTo)
-		}
-	}
-	if err != nil {
+	r := report{status: s.Status, distribution: d}
+	if r.outOfDate, err = age(s.Status, now); err != nil {
 		return &cli.Failure{Err: err}
+	}
+	if from := stack.ServerMinor(s.Status); o.upgradeTo != "" && from != 0 && to <= from {
+		return fmt.Errorf("--upgrade-to: found %q, expected a version above 1.%d, which the API server runs", o.upgradeTo, from)
+	}
+	if o.kubelets {
+		a := askKubelets(ctx, config)
+		r.kubelets = &a
+	}
+	r.compute(to)
+	if err := r.write(out, o.output); err != nil {
+		return &cli.Failure{Err: err}
+	}
+	stops := slices.DeleteFunc(slices.Clone(r.gates.Upgrade), func(f v1alpha1.UpgradeFinding) bool { return !f.Stops })
+	if o.upgradeTo != "" && len(stops) > 0 {
+		return &cli.Failure{Err: fmt.Errorf("%d finding(s) stop something on the way to Kubernetes %s", len(stops), o.upgradeTo)}
 	}
 	return nil
 }

@@ -28,6 +28,9 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
 
+// written is when the controller wrote the statuses of these tests.
+var written = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 var update = flag.Bool("update", false, "write the expected outputs anew")
 
 // status is what the controller writes of a cluster of 1.34 with a group that wants partitions, a scheduler with a gate twice,
@@ -57,7 +60,7 @@ func status(t *testing.T, distribution string) *v1alpha1.GPUStack {
 	}
 	return &v1alpha1.GPUStack{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GPUStack"}, ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.StackName},
-		Status: stack.Compute(v1alpha1.GPUStackStatus{}, in, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),
+		Status: stack.Compute(v1alpha1.GPUStackStatus{}, in, written),
 	}
 }
 
@@ -73,7 +76,7 @@ func file(t *testing.T, s *v1alpha1.GPUStack) string {
 func run(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	c := New()
+	c := command(func() time.Time { return written.Add(time.Minute) })
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	c.SetIn(strings.NewReader(stdin))
@@ -143,14 +146,18 @@ func TestWrong(t *testing.T) {
 		code  int
 	}{
 		"output":       {args: []string{"-o", "xml"}, want: `--output: found "xml", expected text or yaml`, code: cli.ExitUsage},
-		"two sources":  {args: []string{"--file", stackFile, "--kubeconfig", "x"}, want: "leave out --kubeconfig and --context, or --file", code: cli.ExitUsage},
+		"two sources":  {args: []string{"--file", stackFile, "--kubeconfig", "x"}, want: "leave out --kubeconfig, --context and --kubelets, or --file", code: cli.ExitUsage},
+		"no kubelets":  {args: []string{"--file", stackFile, "--kubelets"}, want: "leave out --kubeconfig, --context and --kubelets, or --file", code: cli.ExitUsage},
+		"no upgrade":   {args: []string{"--file", stackFile, "--upgrade-to", "1.34"}, want: `--upgrade-to: found "1.34", expected a version above 1.34, which the API server runs`, code: cli.ExitUsage},
 		"version":      {args: []string{"--file", stackFile, "--upgrade-to", "next"}, want: `--upgrade-to: found "next", expected a Kubernetes version`, code: cli.ExitUsage},
 		"too far":      {args: []string{"--file", stackFile, "--upgrade-to", "1.50"}, want: fmt.Sprintf("expected at most 1.%d", featuregate.Newest+1), code: cli.ExitUsage},
 		"distribution": {args: []string{"--file", stackFile, "--distribution", "Rancher"}, want: `--distribution: found "Rancher", expected Deckhouse, Rosa or Vanilla`, code: cli.ExitUsage},
 		"no file":      {args: []string{"--file", "/nowhere"}, want: "/nowhere", code: cli.ExitFailed},
-		"no yaml":      {stdin: "a: [", args: []string{"--file", "-"}, want: "standard input: ", code: cli.ExitFailed},
-		"another kind": {stdin: "kind: Pod\napiVersion: v1\n", args: []string{"--file", "-"}, want: `found kind "Pod" of "v1", expected the output of`, code: cli.ExitFailed},
-		"empty list":   {stdin: "kind: List\napiVersion: v1\nitems: []\n", args: []string{"--file", "-"}, want: "found a list of 0 object(s), expected one GPUStack", code: cli.ExitFailed},
+		"no yaml":      {stdin: "a: [", args: []string{"--file", "-"}, want: "standard input, document 1: ", code: cli.ExitFailed},
+		"another kind": {stdin: "kind: Pod\napiVersion: v1\n", args: []string{"--file", "-"}, want: `found no GPUStack, but "Pod" null of "v1"; `, code: cli.ExitFailed},
+		"empty list":   {stdin: "kind: List\napiVersion: v1\nitems: []\n", args: []string{"--file", "-"}, want: "found no GPUStack, but an empty list", code: cli.ExitFailed},
+		"wrong type":   {stdin: "kind: GPUStack\napiVersion: gpu-dra.deckhouse.io/v1alpha1\nstatus: {featureGates: {needed: many}}\n", args: []string{"--file", "-"}, want: `standard input, document 1, GPUStack: status.featureGates.needed: found "many", expected a list`, code: cli.ExitFailed},
+		"no status":    {stdin: "kind: GPUStack\napiVersion: gpu-dra.deckhouse.io/v1alpha1\nmetadata: {name: main}\n", args: []string{"--file", "-"}, want: "GPUStack main has no status yet: see whether Deployment controller runs", code: cli.ExitFailed},
 		"kubeconfig":   {args: []string{"--kubeconfig", "/nowhere"}, want: "kubeconfig: ", code: cli.ExitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,6 +203,63 @@ func TestFromACluster(t *testing.T) {
 	require.ErrorContains(t, err, "the cluster has no GPUStack main")
 	var failure *cli.Failure
 	require.True(t, errors.As(err, &failure))
+}
+
+func TestAStatusThatIsNotThePresentState(t *testing.T) {
+	s := status(t, "Vanilla")
+	s.Status.Synced = false
+	got, err := run(t, "", "--file", file(t, s))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(got, "Incomplete: the controller was still reading the cluster"), got)
+
+	s.Status.Heartbeat = &metav1.Time{Time: written.Add(-time.Hour)}
+	got, err = run(t, "", "--file", file(t, s))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(got, "Out of date: this status was written 1h1m0s ago (2026-03-01T11:00:00Z)."), got)
+	got, err = run(t, "", "--file", file(t, s), "-o", "yaml")
+	require.NoError(t, err)
+	var d document
+	require.NoError(t, yaml.UnmarshalStrict([]byte(got), &d))
+	require.Contains(t, d.OutOfDate, "written 1h1m0s ago")
+}
+
+// A control plane that nobody can look into must not pass for one with nothing in the way.
+func TestAControlPlaneOfSomebodyElse(t *testing.T) {
+	s := status(t, "Vanilla")
+	s.Status.FeatureGates.Instances, s.Status.FeatureGates.Conflicts = nil, nil
+	s.Status.FeatureGates.SliceLayout = &v1alpha1.SliceLayout{InlineCounters: []string{"gpu.nvidia.com"}}
+	got, err := run(t, "", "--file", file(t, s), "--upgrade-to", "1.35")
+	require.ErrorContains(t, err, "2 finding(s) stop something on the way to Kubernetes 1.35")
+	for _, part := range []string{
+		"  DRAPartitionableDevices: not known, needed by nodeGroups[name=gpu].partitioning\n    kube-apiserver: look at its flags yourself (no kube-apiserver was seen)\n",
+		"  1.34 STOPS kube-apiserver: 1 kubelet(s) below 1.34",
+		"  1.35 note  kube-scheduler: its flags can't be read, no instance of it was seen: look yourself whether they stop it\n",
+		"  1.35 STOPS DRAPartitionableDevices: slices of gpu.nvidia.com hold counters",
+	} {
+		require.Contains(t, got, part)
+	}
+	_, err = run(t, "", "--file", file(t, s), "--upgrade-to", "1.34")
+	require.ErrorContains(t, err, "expected a version above 1.34")
+}
+
+func TestNothingIsNotKnownWithoutAReason(t *testing.T) {
+	s := status(t, "Vanilla")
+	s.Status.FeatureGates.Needed = []v1alpha1.NeededGate{{Name: "AllBeta", NeededBy: []string{"kubernetesFeatureGates.extraRequired"}}, {Name: "DRAXyz", NeededBy: []string{"x"}}}
+	got, err := run(t, "", "--file", file(t, s))
+	require.NoError(t, err)
+	require.Contains(t, got, "  AllBeta: not known, needed by kubernetesFeatureGates.extraRequired\n    AllBeta sets every gate of its stage")
+	require.Contains(t, got, "  DRAXyz: not known, needed by x\n    no Kubernetes version from 1.31 to 1.")
+}
+
+func TestAGateWhoseAPIIsNotServed(t *testing.T) {
+	s := status(t, "Vanilla")
+	s.Status.FeatureGates.Needed = []v1alpha1.NeededGate{{Name: "DRADeviceTaints", NeededBy: []string{"x"}}}
+	for i := range s.Status.FeatureGates.Instances {
+		s.Status.FeatureGates.Instances[i].Set = map[string]bool{"DRADeviceTaints": true}
+	}
+	got, err := run(t, "", "--file", file(t, s))
+	require.NoError(t, err)
+	require.Contains(t, got, "  DRADeviceTaints: on, but its API is not served, needed by x\n    kube-apiserver v1.34.4 (kube-apiserver-m1): add --runtime-config=resource.k8s.io/v1alpha3=true")
 }
 
 func TestCrossCheckThatCouldNotBeDoneIsSaid(t *testing.T) {

@@ -5,84 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
+	"k8s.io/client-go/rest"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/cli/source"
 )
 
-// read gets the GPUStack from where the options say.
-func (o options) read(ctx context.Context, stdin io.Reader) (*v1alpha1.GPUStack, error) {
-	switch o.file {
-	case "":
-		return o.fromCluster(ctx)
-	case "-":
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
-		}
-		return decode("standard input", data)
+// read gets the GPUStack from where the options say; the config is that of the cluster, nil for a file.
+func (o options) read(ctx context.Context, stdin io.Reader) (*v1alpha1.GPUStack, *rest.Config, error) {
+	out := &v1alpha1.GPUStack{}
+	if o.file != "" {
+		return out, nil, source.GPUStack.FromFile(o.file, stdin, "", out)
 	}
-	data, err := os.ReadFile(o.file)
+	config, err := source.Config(o.kubeconfig, o.context)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return decode(o.file, data)
+	found, err := source.GPUStack.FromCluster(ctx, config, v1alpha1.StackName, out)
+	if err == nil && !found {
+		err = errors.New("the cluster has no GPUStack main: install gpu-dra first, or see whether its controller runs")
+	}
+	return out, config, err
 }
 
-// decode takes a GPUStack, or the list of them that kubectl prints.
-func decode(name string, data []byte) (*v1alpha1.GPUStack, error) {
-	var object struct {
-		metav1.TypeMeta `json:",inline"`
-		Items           []v1alpha1.GPUStack `json:"items"`
+// age fails for a status that nobody has written yet, and says of another what keeps it from being the present state, "" where
+// nothing does.
+func age(s v1alpha1.GPUStackStatus, now time.Time) (string, error) {
+	if s.Heartbeat == nil {
+		return "", errors.New("GPUStack main has no status yet: see whether Deployment controller runs, and its log")
 	}
-	if err := yaml.Unmarshal(data, &object); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	switch old := now.Sub(s.Heartbeat.Time); {
+	case old >= v1alpha1.HeartbeatStaleAfter:
+		return fmt.Sprintf("Out of date: this status was written %s ago (%s). Unless it is an old copy, the controller does not run: see Deployment controller.",
+			old.Truncate(time.Second), s.Heartbeat.UTC().Format(time.RFC3339)), nil
+	case !s.Synced:
+		return "Incomplete: the controller was still reading the cluster when it wrote this status. Try again in a minute; if this lasts, see its log.", nil
 	}
-	if object.Kind == "List" || object.Kind == "GPUStackList" {
-		if len(object.Items) != 1 || object.Items[0].Kind != "GPUStack" {
-			return nil, fmt.Errorf("%s: found a list of %d object(s), expected one GPUStack", name, len(object.Items))
-		}
-		return &object.Items[0], nil
-	}
-	if object.Kind != "GPUStack" || object.APIVersion != v1alpha1.GroupVersion.String() {
-		return nil, fmt.Errorf("%s: found kind %q of %q, expected the output of `kubectl get gpustack %s -o yaml`", name, object.Kind, object.APIVersion, v1alpha1.StackName)
-	}
-	out := &v1alpha1.GPUStack{}
-	if err := yaml.Unmarshal(data, out); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return out, nil
-}
-
-func (o options) fromCluster(ctx context.Context) (*v1alpha1.GPUStack, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w; name one with --kubeconfig, or give a file with --file", err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.Resource(v1alpha1.GroupVersion.WithResource("gpustacks")).Get(ctx, v1alpha1.StackName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, errors.New("the cluster has no GPUStack main: install gpu-dra first, or see whether its controller runs")
-	case err != nil:
-		return nil, fmt.Errorf("GPUStack %s: %w", v1alpha1.StackName, err)
-	}
-	out := &v1alpha1.GPUStack{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, out); err != nil {
-		return nil, fmt.Errorf("GPUStack %s: %w", v1alpha1.StackName, err)
-	}
-	return out, nil
+	return "", nil
 }

@@ -3,32 +3,16 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
-
-// document is the output for machines.
-type document struct {
-	KubernetesVersion string                  `json:"kubernetesVersion,omitempty"`
-	KubeletVersions   []v1alpha1.VersionCount `json:"kubeletVersions,omitempty"`
-	FeatureGates      v1alpha1.FeatureGates   `json:"featureGates"`
-}
-
-func writeYAML(out io.Writer, s v1alpha1.GPUStackStatus, gates v1alpha1.FeatureGates) error {
-	data, err := yaml.Marshal(document{s.KubernetesVersion, s.KubeletVersions, gates})
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
-}
 
 // page collects lines; what is written to it cannot fail before it is printed.
 type page struct{ strings.Builder }
@@ -40,18 +24,6 @@ func (p *page) heading(text string) {
 		p.line("")
 	}
 	p.line("%s", text)
-}
-
-func writeText(out io.Writer, s v1alpha1.GPUStackStatus, gates v1alpha1.FeatureGates, d profile.Distribution) error {
-	p := &page{}
-	p.line("Kubernetes %s%s%s", cmp.Or(s.KubernetesVersion, "of a version that is not known"), kubelets(s), distribution(gates, d))
-	p.needed(gates)
-	p.conflicts(gates)
-	p.upgrade(gates)
-	p.platform(gates, d)
-	p.fragments(gates)
-	_, err := io.WriteString(out, p.String())
-	return err
 }
 
 func kubelets(s v1alpha1.GPUStackStatus) string {
@@ -81,7 +53,7 @@ func (p *page) needed(gates v1alpha1.FeatureGates) {
 		}
 		any = true
 		p.line("  %s: %s, needed by %s", g.Name, state(g), strings.Join(g.NeededBy, ", "))
-		if !featuregate.InTable(g.Name) {
+		if len(g.Actions) == 0 && g.State != metav1.ConditionTrue {
 			p.line("    %s", g.Message)
 		}
 		for _, a := range g.Actions {
@@ -94,10 +66,14 @@ func (p *page) needed(gates v1alpha1.FeatureGates) {
 }
 
 func state(g v1alpha1.NeededGate) string {
+	waits := slices.ContainsFunc(g.Actions, func(a v1alpha1.GateAction) bool { return featuregate.Todo(a.Action) == featuregate.ServeAPI })
 	switch g.State {
-	case "True":
+	case metav1.ConditionTrue:
+		if waits {
+			return "on, but its API is not served"
+		}
 		return "on everywhere"
-	case "False":
+	case metav1.ConditionFalse:
 		return "off"
 	}
 	return "not known"
@@ -112,7 +88,7 @@ func place(component, version string, instances []string, nodes int32) string {
 		out += fmt.Sprintf(" on %d node(s)", nodes)
 	}
 	if len(instances) > 0 {
-		out += " (" + strings.Join(instances, ", ") + ")"
+		out += " (" + featuregate.Few(instances) + ")"
 	}
 	return out
 }
@@ -143,8 +119,8 @@ func todo(gate string, a v1alpha1.GateAction) string {
 
 func (p *page) conflicts(gates v1alpha1.FeatureGates) {
 	p.heading("Conflicts:")
-	for _, c := range gates.Conflicts {
-		p.line("  %s: %s", c.Gate, c.Message)
+	for _, line := range stack.ConflictLines(gates) {
+		p.line("  %s", line)
 	}
 	if len(gates.Conflicts) == 0 {
 		p.line("  none")
@@ -173,9 +149,8 @@ func (p *page) upgrade(gates v1alpha1.FeatureGates) {
 }
 
 // platform says what a distribution that writes the flags does by itself, and what its setting takes.
-func (p *page) platform(gates v1alpha1.FeatureGates, d profile.Distribution) {
+func (p *page) platform(minor int, d profile.Distribution) {
 	rules := d.FeatureGates
-	minor := serverMinor(gates)
 	if rules.Setting == "" || minor == 0 {
 		return
 	}
@@ -196,19 +171,6 @@ func (p *page) platform(gates v1alpha1.FeatureGates, d profile.Distribution) {
 		}
 	}
 	p.line("  %s takes of the gates that matter here: %s; it ignores others without an error", rules.Setting, cmp.Or(strings.Join(settable, ", "), "none"))
-}
-
-func serverMinor(gates v1alpha1.FeatureGates) int {
-	var minors []int
-	for _, i := range gates.Instances {
-		if minor, ok := featuregate.Minor(i.Version); ok && i.Component == featuregate.APIServer {
-			minors = append(minors, minor)
-		}
-	}
-	if len(minors) == 0 {
-		return 0
-	}
-	return slices.Min(minors)
 }
 
 func (p *page) fragments(gates v1alpha1.FeatureGates) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -34,9 +35,24 @@ func download(version string) (string, error) {
 	out, err := cmd.Output()
 	var answer struct{ Dir, Error string }
 	if jsonErr := json.Unmarshal(out, &answer); jsonErr != nil || err != nil || answer.Dir == "" {
-		return "", &refusedError{version: version, err: errors.Join(errors.New(answer.Error), err)}
+		return "", failed(version, answer.Error, errors.Join(jsonErr, err))
 	}
 	return answer.Dir, nil
+}
+
+// refusals are what the go command says where a proxy does not have a version, or does not give it out.
+var refusals = regexp.MustCompile(`: (404 Not Found|410 Gone|403 Forbidden)|: unknown revision `)
+
+// failed is the error of a download: a refusedError only where the proxy's answer says that it does not give this version. Any other
+// failure says nothing of the version, and what is compared must not shrink with it.
+func failed(version, answer string, err error) error {
+	if err == nil {
+		err = errors.New("the go command names no folder")
+	}
+	if refusals.MatchString(answer) {
+		return &refusedError{version: version, err: errors.New(answer)}
+	}
+	return fmt.Errorf("k8s.io/kubernetes@v%s could not be downloaded: %s: %w", version, strings.TrimSpace(answer), err)
 }
 
 // refusedError says that the Go proxy did not give a version of Kubernetes.

@@ -155,7 +155,21 @@ func TestGatesThatWaitForAnAPI(t *testing.T) {
 			require.NoError(t, err, a.Gate)
 			require.Contains(t, string(data), a.Symbol, "%s in %s of Kubernetes %s", a.Gate, a.File, s.version)
 			require.Contains(t, s.groupVersions, a.GroupVersion, s.version)
+			requireInstalled(t, s, a)
 		}
+	}
+}
+
+// requireInstalled looks up that the API server serves the resources in that version, each by an entry of --runtime-config of its own.
+func requireInstalled(t *testing.T, s *source, a featuregate.API) {
+	t.Helper()
+	groupName, version, _ := strings.Cut(a.GroupVersion, "/")
+	group, _, _ := strings.Cut(groupName, ".")
+	data, err := os.ReadFile(filepath.Join(s.dir, "pkg", "registry", group, "rest", "storage_"+group+".go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, a.Resources, a.Gate)
+	for _, resource := range a.Resources {
+		require.Regexp(t, `resource := "`+resource+`"; apiResourceConfigSource\.ResourceEnabled\(\w+`+version+`\.SchemeGroupVersion`, string(data), "%s of Kubernetes %s", a.GroupVersion, s.version)
 	}
 }
 
@@ -207,6 +221,28 @@ func TestStages(t *testing.T) {
 
 	_, err = stages("A", []*source{at(31, spec{from: 40, stage: "Alpha"})})
 	require.ErrorContains(t, err, "gate A: Kubernetes 1.31.0 has it, but no stage of it")
+}
+
+// Only what the proxy says it does not have is left out; a network that fails must not pass for that.
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]bool{
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.golang.org/k8s.io/kubernetes/@v/v1.99.0.info: 404 Not Found":     true,
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 410 Gone":          true,
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 403 Forbidden":     true,
+		"k8s.io/kubernetes@v1.99.0: invalid version: unknown revision v1.99.0":                                             true,
+		"k8s.io/kubernetes@v1.34.4: Get \"https://proxy.golang.org/...\": dial tcp: lookup proxy.golang.org: no such host": false,
+		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 500 Internal Server Error":                      false,
+		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 502 Bad Gateway":                                false,
+		"k8s.io/kubernetes@v1.34.4: verifying module: checksum mismatch":                                                   false,
+		"write /root/go/pkg/mod/cache: no space left on device":                                                            false,
+		"": false,
+	} {
+		err := failed("1.99.0", text, errors.New("exit status 1"))
+		var refused *refusedError
+		require.Equal(t, want, errors.As(err, &refused), text)
+		require.ErrorContains(t, err, "k8s.io/kubernetes@v1.99.0")
+		require.ErrorContains(t, err, text)
+	}
 }
 
 func TestAnnounced(t *testing.T) {

@@ -58,6 +58,7 @@ func parse(version, dir string) (*source, error) {
 		return nil, fmt.Errorf("sources of Kubernetes %s: found %d feature gates in pkg/features, expected more than 50: its form has changed, teach internal/gen/gates about it",
 			version, len(s.specs))
 	}
+	// Those that internal/featuregate ties gates to; TestGatesThatWaitForAnAPI misses one that is not here.
 	for _, group := range []string{"resource", "scheduling"} {
 		data, err := os.ReadFile(filepath.Join(dir, "pkg", "apis", group, "install", "install.go"))
 		if err != nil {
