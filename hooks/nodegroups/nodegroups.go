@@ -82,6 +82,7 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			Group:             g,
 			MemoryReservation: s.MemoryReservation,
 			Platform:          cluster.platforms[g.Name],
+			Hooks:             true,
 			Nodes:             nodes[g.Name],
 			Stack:             stack,
 			SettingsHash:      s.Hash,
