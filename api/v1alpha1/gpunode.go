@@ -73,6 +73,17 @@ type GPUNodeStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// Cards is the largest number of physical cards seen on the node: the high-water marks of all its accelerator drivers.
+func (s *GPUNodeStatus) Cards() int64 {
+	var cards int64
+	for i := range s.Drivers {
+		if s.Drivers[i].Accelerator {
+			cards += int64(max(s.Drivers[i].HighWater, 0))
+		}
+	}
+	return cards
+}
+
 // NodeSummary holds what `kubectl get gpunodes` prints.
 type NodeSummary struct {
 	// +optional

@@ -39,7 +39,7 @@ type GPUNodeGroupStatus struct {
 	// +optional
 	// +listType=atomic
 	Devices []DeviceGroup `json:"devices,omitempty"`
-	// DevicesPerNode is the largest high-water count of physical cards on one node, all drivers together.
+	// DevicesPerNode is the largest high-water count of physical cards on one node, all accelerator drivers together.
 	// +optional
 	DevicesPerNode int32 `json:"devicesPerNode,omitempty"`
 	// +optional

@@ -66,7 +66,7 @@ func (h hook) run(_ context.Context, input *pkg.HookInput) error {
 	known := facts.Known[values.Cluster](input.Values, values.PathCluster)
 	block := observed(known, input.Snapshots.Get(snapshotStack), input.Logger)
 	block.Distribution = s.Distribution.Name
-	block.ExtendedResources = extendedResources(block.Gates, s.Settings)
+	block.ExtendedResources = extendedResources(block.FeatureGates, s.Settings)
 	block.ForeignDeviceClasses = foreign(input.Snapshots.Get(snapshotClasses), deviceclass.Wanted(s.Settings, s.Profiles), input.Logger)
 	block.RefusedDrivers = settings.RefusedDrivers(s.Settings, s.Profiles)
 	block.RefusedDeviceClasses = settings.RefusedDeviceClasses(s.Settings)

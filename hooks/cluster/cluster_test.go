@@ -166,18 +166,25 @@ func TestFactsOfTheStack(t *testing.T) {
 	got := w.run()
 	require.True(t, got.Observed)
 	require.Equal(t, "v1.34.4", got.KubernetesVersion)
-	require.Equal(t, []string{"v1", "v1beta1"}, got.ResourceAPIs)
-	require.Equal(t, values.Gates{Needed: []string{"A", "B", "C"}, On: []string{"A"}, Off: []string{"B"}, Unknown: []string{"C"}}, got.Gates)
-	require.Equal(t, []values.Instance{
-		{Component: "kube-apiserver", Instance: "a", Unreadable: "no pod"},
-		{Component: "kube-apiserver", Instance: "b", Version: "v1.34.4", Set: map[string]bool{"A": true}},
-		{Component: "kubelet", Instance: "v1.34.4", Version: "v1.34.4", Set: map[string]bool{"A": false, "B": true}},
-	}, got.FeatureGates)
-	require.Equal(t, "h", got.SettingsHash)
+	require.Equal(t, values.Gates{Needed: []string{"A", "B", "C"}, On: []string{"A"}, Off: []string{"B"}, Unknown: []string{"C"}}, got.FeatureGates)
 
 	before := string(w.ValuesJSON())
 	require.Equal(t, got, w.run())
 	require.Equal(t, before, string(w.ValuesJSON()))
+
+	// A rolling upgrade in which what is on stays on: instances go and come with another version, and flags are not to be read
+	// for a while. Each change of the values would be a run of the module.
+	rolling := status()
+	rolling.SettingsHash, rolling.ResourceAPIs = "other", []string{"v1"}
+	rolling.FeatureGates.Instances = []v1alpha1.ComponentInstance{{Component: "kube-apiserver", Name: "c", Version: "v1.35.0", Set: map[string]bool{"A": true, "D": true}}}
+	for i := range rolling.FeatureGates.Needed {
+		g := &rolling.FeatureGates.Needed[i]
+		g.State, g.Effective = metav1.ConditionUnknown, g.State
+	}
+	w.putStack(rolling)
+	require.Equal(t, got, w.run())
+	require.Equal(t, before, string(w.ValuesJSON()))
+	w.putStack(status())
 
 	// While the controller starts over, and when the GPUStack is gone, the last known facts stay.
 	w.putStack(v1alpha1.GPUStackStatus{KubernetesVersion: "v1.36.0"})
@@ -187,12 +194,10 @@ func TestFactsOfTheStack(t *testing.T) {
 
 	// What went away goes away.
 	lower := status()
-	lower.ResourceAPIs, lower.FeatureGates = nil, v1alpha1.FeatureGates{}
+	lower.FeatureGates = v1alpha1.FeatureGates{}
 	w.putStack(lower)
 	got = w.run()
-	require.Empty(t, got.ResourceAPIs)
-	require.Empty(t, got.FeatureGates)
-	require.Equal(t, values.Gates{}, got.Gates)
+	require.Equal(t, values.Gates{}, got.FeatureGates)
 }
 
 // After a restart of addon-operator the values are empty; whatever state the controller is in, the status has the last facts.
@@ -287,6 +292,7 @@ func TestFilterLeavesOutTheHeartbeat(t *testing.T) {
 	one, two := status(), status()
 	two.Heartbeat = nil
 	two.KubeletVersions[0].Count++
+	two.FeatureGates.Instances[2].Version = "v1.35.0"
 	var a, b stackFact
 	require.NoError(t, helpers.JQRunOnObject(context.Background(), stackFilter, v1alpha1.GPUStack{Status: one}, &a))
 	require.NoError(t, helpers.JQRunOnObject(context.Background(), stackFilter, v1alpha1.GPUStack{Status: two}, &b))

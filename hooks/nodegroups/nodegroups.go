@@ -82,6 +82,7 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			Group:             g,
 			MemoryReservation: s.MemoryReservation,
 			Platform:          cluster.platforms[g.Name],
+			Hooks:             true,
 			Nodes:             nodes[g.Name],
 			Stack:             stack,
 			SettingsHash:      s.Hash,
@@ -90,9 +91,7 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 		}
 		now := h.now()
 		status := nodegroup.Compute(have.status, in, now)
-		e := entry(s, g, in.Platform, status, in.Memory(now), known[g.Name])
-		e.CDIOff = nodegroup.CDIOff(in, known[g.Name].CDIOff, now)
-		entries = append(entries, e)
+		entries = append(entries, entry(in, status, known[g.Name], now))
 		if cluster.groups == nil {
 			continue
 		}

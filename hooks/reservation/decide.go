@@ -21,10 +21,16 @@ import (
 // decision of what to do with a NodeGroup as it was read just now.
 type decision func(core.NodeGroup) core.Decision
 
-// giveBack is the decision on a group that nothing is reserved for any more.
-func giveBack(g core.NodeGroup) core.Decision {
-	return core.Decide(core.Input{Settings: settings.MemoryReservation{Mode: core.ModeOff}, NodeGroup: g})
+// giveBack is the decision on a group that nothing is reserved for any more, and why not.
+func giveBack(why string) decision {
+	return func(g core.NodeGroup) core.Decision {
+		return core.Decide(core.Input{Settings: settings.MemoryReservation{Mode: core.ModeOff}, NodeGroup: g, Why: why})
+	}
 }
+
+// stays says whether giveBack decided to leave in force what was written. ReasonOff is that of a NodeGroup without our annotation:
+// somebody removed it between reading and writing.
+func stays(d core.Decision) bool { return d.Action == core.LeaveAlone && d.Reason != core.ReasonOff }
 
 // decider knows what is the same for all groups of a run.
 type decider struct {
@@ -43,10 +49,10 @@ type decider struct {
 // annotation stands, even where the group is no longer listed; something is written only after it was announced.
 func (d *decider) of(ctx context.Context, group *unstructured.Unstructured) (decision, error) {
 	ours := group.GetAnnotations()[core.AnnotationKey] != ""
-	i := slices.IndexFunc(d.settings.NodeGroups, func(g settings.NodeGroup) bool { return g.Name == group.GetName() })
+	i := d.listed(group)
 	if i < 0 {
 		if ours {
-			return giveBack, nil
+			return giveBack("the group is no longer listed in nodeGroups"), nil
 		}
 		return nil, nil
 	}
@@ -65,6 +71,7 @@ func (d *decider) of(ctx context.Context, group *unstructured.Unstructured) (dec
 			Group:             listed,
 			MemoryReservation: d.settings.MemoryReservation,
 			Platform:          nodegroup.Platform{Lookup: nodegroup.Found, NodeGroup: g},
+			Hooks:             true,
 			Nodes:             d.nodes,
 			Stack:             d.stack,
 			SettingsHash:      d.settings.Hash,
@@ -72,6 +79,11 @@ func (d *decider) of(ctx context.Context, group *unstructured.Unstructured) (dec
 			Profiles:          d.settings.Profiles,
 		}.Memory(d.now).Decision
 	}, nil
+}
+
+// listed is the index of the NodeGroup in the settings, below zero where it is not listed.
+func (d *decider) listed(group *unstructured.Unstructured) int {
+	return slices.IndexFunc(d.settings.NodeGroups, func(g settings.NodeGroup) bool { return g.Name == group.GetName() })
 }
 
 // facts reads the GPUStack first: one that says "synced" must never meet older GPUNodes.

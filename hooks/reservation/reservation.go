@@ -79,10 +79,15 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 	d := &decider{cluster: c, settings: s, announced: announced(input.Snapshots.Get(snapshotGroups)), now: h.now()}
 	for i := range groups {
 		decide, err := d.of(ctx, &groups[i])
+		var done core.Decision
 		if err == nil && decide != nil {
-			err = w.send(ctx, &groups[i], decide)
+			done, err = w.send(ctx, &groups[i], decide)
 		}
-		if err != nil {
+		switch {
+		case err == nil && d.listed(&groups[i]) < 0 && stays(done):
+			// No GPUNodeGroup is there to say it.
+			input.Logger.Warn(done.Message)
+		case err != nil:
 			input.Logger.Warn(fmt.Sprintf("NodeGroup %s: %s is not written and stays as it is; the next try is in a minute: %s",
 				groups[i].GetName(), core.FieldPath, err))
 		}

@@ -70,12 +70,8 @@ func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"advice only":       func(w *world) { w.settings(advised); w.facts() },
 		"off for the group": func(w *world) { w.settings(offForGPU); w.facts() },
-		"topology manager": func(w *world) {
-			w.touch("gpu", func(u *unstructured.Unstructured) {
-				require.NoError(t, unstructured.SetNestedField(u.Object, true, "spec", "kubelet", "topologyManager", "enabled"))
-			})
-		},
-		"reservation off": func(w *world) { w.Put(nodeGroup("gpu", map[string]any{"mode": "Off"})) },
+		"topology manager":  func(w *world) { topologyManager(w, true) },
+		"reservation off":   func(w *world) { w.Put(nodeGroup("gpu", map[string]any{"mode": "Off"})) },
 		"larger": func(w *world) {
 			w.Put(nodeGroup("gpu", map[string]any{"mode": "Static", "static": map[string]any{"memory": "64Gi"}}))
 		},
@@ -104,6 +100,10 @@ func TestRefusals(t *testing.T) {
 		"another distribution": func(w *world) { w.settings("distribution: Vanilla\n" + applied); w.facts() },
 		"the kind is not served": func(w *world) {
 			w.Fail["NodeGroup"] = apierrors.NewNotFound(nodeGroups, "")
+		},
+		"selected in part": func(w *world) {
+			w.settings("memoryReservation: {mode: Apply}\nnodeGroups: [{name: gpu, drivers: [nvidia], nodeSelector: {gpu: \"true\"}}]\n")
+			w.facts()
 		},
 		"no longer in the settings": func(w *world) { w.settings(notListed); w.facts() },
 	} {
@@ -138,6 +138,26 @@ func TestWhatStoodBeforeComesBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Why it comes back stands in the log, and where it can't, that does: of a group that is not listed nothing else tells.
+func TestGroupThatIsNoLongerListed(t *testing.T) {
+	w := standing(t)
+	w.settings(notListed)
+	topologyManager(w, true)
+	require.Zero(t, w.run())
+	require.Contains(t, w.log.String(), "NodeGroup gpu: spec.kubelet.topologyManager.enabled is true")
+	require.Contains(t, w.log.String(), "put it back by hand, while the nodes are drained")
+	topologyManager(w, false)
+	require.Equal(t, 1, w.run())
+	require.Contains(t, w.log.String(), "(the group is no longer listed in nodeGroups)")
+}
+
+func topologyManager(w *world, on bool) {
+	w.T.Helper()
+	w.touch("gpu", func(u *unstructured.Unstructured) {
+		require.NoError(w.T, unstructured.SetNestedField(u.Object, on, "spec", "kubelet", "topologyManager", "enabled"))
+	})
 }
 
 // To give back takes no facts: neither a controller nor nodes.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/deckhouse/module-sdk/pkg"
 	"github.com/deckhouse/module-sdk/pkg/registry"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
@@ -42,48 +41,51 @@ type restore struct {
 func (r restore) run(ctx context.Context, input *pkg.HookInput) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	left := []string{"NodeGroups"}
-	var err error
-	for round := range rounds {
-		if round > 0 {
+	for round := 1; ; round++ {
+		left, again := r.once(ctx, input.Logger)
+		if again && round < rounds {
 			select {
 			case <-ctx.Done():
 			case <-time.After(r.pause):
 			}
+			continue
 		}
-		if left, err = r.once(ctx, input.Logger); err == nil {
-			return nil
+		for _, line := range left {
+			input.Logger.Error(line)
 		}
+		return nil
 	}
-	for _, name := range left {
-		input.Logger.Error(fmt.Sprintf("%s: what gpu-dra wrote into %s could not be taken back (%s). It stays in force. The annotation %s holds what stood there under `before`: put that back and remove the annotation, or switch gpu-dra on and off again",
-			name, core.FieldPath, err, core.AnnotationKey))
-	}
-	return nil
 }
 
-// once goes over all NodeGroups and returns what is left and the last error.
-func (r restore) once(ctx context.Context, log pkg.Logger) (left []string, last error) {
+// once goes over all NodeGroups and returns, for each in which what was written stays, why it does and what to do, and whether
+// another try may help.
+func (r restore) once(ctx context.Context, log pkg.Logger) (left []string, again bool) {
+	failed := func(what string, err error) {
+		left, again = append(left, fmt.Sprintf("%s: what gpu-dra wrote into %s could not be taken back (%s). It stays in force. The annotation %s holds what stood there under `before`: put that back and remove the annotation, or switch gpu-dra on and off again",
+			what, core.FieldPath, err, core.AnnotationKey)), true
+	}
 	c, err := r.cluster()
 	if err != nil {
-		return []string{"NodeGroups"}, err
+		failed("NodeGroups", err)
+		return left, again
 	}
 	w := &writer{cluster: c, log: log}
 	groups, err := w.groups(ctx)
 	if err != nil {
-		return []string{"NodeGroups"}, err
+		failed("NodeGroups", err)
+		return left, again
 	}
 	for i := range groups {
-		if err := w.giveBack(ctx, &groups[i]); err != nil {
-			left, last = append(left, "NodeGroup "+groups[i].GetName()), err
+		if groups[i].GetAnnotations()[core.AnnotationKey] == "" {
+			continue
+		}
+		d, err := w.send(ctx, &groups[i], giveBack("the module is switched off"))
+		switch {
+		case err != nil:
+			failed("NodeGroup "+groups[i].GetName(), err)
+		case stays(d):
+			left = append(left, d.Message)
 		}
 	}
-	return left, last
-}
-
-func (w *writer) giveBack(ctx context.Context, group *unstructured.Unstructured) error {
-	if group.GetAnnotations()[core.AnnotationKey] == "" {
-		return nil
-	}
-	return w.send(ctx, group, giveBack)
+	return left, again
 }

@@ -2,11 +2,13 @@ package reservation
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
@@ -18,6 +20,7 @@ func TestRestoreOnDisable(t *testing.T) {
 	require.Equal(t, auto, block)
 	require.Empty(t, annotation)
 	require.Len(t, w.patches, 2)
+	require.Contains(t, w.log.String(), "(the module is switched off)")
 
 	// After the release is gone: nothing, or what was written once more meanwhile.
 	w.restore()
@@ -37,6 +40,27 @@ func TestRestoreKeepsWhatOthersWrote(t *testing.T) {
 	block, annotation := w.kubelet("gpu")
 	require.Equal(t, theirs, block)
 	require.Empty(t, annotation)
+}
+
+// What can't be given back stays in force for good, since nobody looks after it any more: the log says so, and what to do.
+func TestRestoreSaysWhatItLeaves(t *testing.T) {
+	for says, change := range map[string]func(*world){
+		"put it back by hand, while the nodes are drained": func(w *world) { topologyManager(w, true) },
+		"put spec.kubelet.resourceReservation right by hand and remove the annotation": func(w *world) {
+			w.touch("gpu", func(u *unstructured.Unstructured) { u.SetAnnotations(map[string]string{core.AnnotationKey: "{"}) })
+		},
+	} {
+		w := standing(t)
+		change(w)
+		w.restore()
+		require.Contains(t, w.log.String(), "NodeGroup gpu: ")
+		require.Contains(t, w.log.String(), says)
+		require.Equal(t, 1, strings.Count(w.log.String(), says))
+		require.Contains(t, w.log.String(), `"level":"error"`)
+		block, annotation := w.kubelet("gpu")
+		require.Equal(t, written, block)
+		require.NotEmpty(t, annotation)
+	}
 }
 
 func TestRestoreTriesAgain(t *testing.T) {

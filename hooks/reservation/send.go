@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/internal/platform"
+	core "github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
 // tries of one write. The platform's controller writes the status of its NodeGroups often, and each time the version is
@@ -30,34 +31,34 @@ type writer struct {
 }
 
 // send decides on the NodeGroup and sends the one patch. Where the object has changed meanwhile, it is read and decided on
-// again: what somebody else just wrote must not be overwritten unseen.
-func (w *writer) send(ctx context.Context, group *unstructured.Unstructured, decide decision) error {
+// again: what somebody else just wrote must not be overwritten unseen. It returns what was decided last.
+func (w *writer) send(ctx context.Context, group *unstructured.Unstructured, decide decision) (core.Decision, error) {
 	for try := 1; ; try++ {
 		g := platform.Reservation(group)
 		d := decide(g)
 		patch := d.Patch(g)
 		if patch == nil {
-			return nil
+			return d, nil
 		}
 		data, err := json.Marshal(patch)
 		if err != nil {
-			return err
+			return d, err
 		}
 		// A copy, since the client fills in the answer.
 		err = w.Patch(ctx, group.DeepCopy(), client.RawPatch(types.MergePatchType, data))
 		switch {
 		case err == nil:
 			w.log.Info(fmt.Sprintf("%s: %s", d.Action, d.Message))
-			return nil
+			return d, nil
 		case apierrors.IsNotFound(err):
-			return nil
+			return d, nil
 		case !apierrors.IsConflict(err) || try == tries:
-			return err
+			return d, err
 		}
 		again := &unstructured.Unstructured{}
 		again.SetGroupVersionKind(platform.NodeGroupKind)
 		if err := w.Get(ctx, client.ObjectKeyFromObject(group), again); err != nil {
-			return client.IgnoreNotFound(err)
+			return d, client.IgnoreNotFound(err)
 		}
 		group = again
 	}

@@ -64,7 +64,6 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		Observed:             true,
 		Distribution:         "Deckhouse",
 		KubernetesVersion:    version,
-		ResourceAPIs:         []string{"v1"},
 		ForeignDeviceClasses: []string{"mig.nvidia.com"},
 		ExtendedResources:    map[string]bool{"acme": gatesOn, "nvidia": gatesOn},
 		MonitoringAPIs:       values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true},
@@ -73,11 +72,11 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		{
 			Name: "gpu-a100", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu-a100"},
 			Tolerations:    []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "gpu", Effect: corev1.TaintEffectNoExecute}},
-			KubeletRootDir: "/data/kubelet", Drivers: []string{"nvidia"}, DevicesPerNode: 8,
+			KubeletRootDir: "/data/kubelet", DevicesPerNode: 8,
 		},
 		{
 			Name: "npu", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "npu"},
-			KubeletRootDir: "/var/lib/kubelet", Drivers: []string{"acme"}, CDIOff: true,
+			KubeletRootDir: "/var/lib/kubelet", CDIOff: true,
 		},
 	}
 	v := underHooks(t, example(t, "deckhouse"), values.Internal{Cluster: cluster, NodeGroups: groups})

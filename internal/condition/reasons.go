@@ -125,18 +125,21 @@ var (
 	GroupCDIOffByDefault     = reason(kindGroup, RuntimeReady, "CDIOffByDefault")
 	GroupRuntimeUnknown      = reason(kindGroup, RuntimeReady, "RuntimeUnknown")
 
-	// Those of package reservation, which a test compares, and one for what it does not know.
+	// Those of package reservation, which a test compares, and two for what it does not know.
 	GroupMemoryOff             = reason(kindGroup, MemoryReserved, "ModeOff")
 	GroupMemoryAdvise          = reason(kindGroup, MemoryReserved, "ModeAdvise")
 	GroupMemoryNoNodeGroup     = reason(kindGroup, MemoryReserved, "NoNodeGroup")
+	GroupMemoryNoHooks         = reason(kindGroup, MemoryReserved, "NoHooks")
 	GroupMemoryApplying        = reason(kindGroup, MemoryReserved, "Applying")
 	GroupMemoryApplied         = reason(kindGroup, MemoryReserved, "Applied")
 	GroupMemoryKept            = reason(kindGroup, MemoryReserved, "Kept")
 	GroupMemoryRestoring       = reason(kindGroup, MemoryReserved, "Restoring")
 	GroupMemorySuffices        = reason(kindGroup, MemoryReserved, "PlatformSuffices")
+	GroupMemoryBelow           = reason(kindGroup, MemoryReserved, "BelowPlatform")
 	GroupMemoryReservationOff  = reason(kindGroup, MemoryReserved, "ReservationOff")
 	GroupMemoryLarger          = reason(kindGroup, MemoryReserved, "LargerReservation")
 	GroupMemoryTopologyManager = reason(kindGroup, MemoryReserved, "TopologyManager")
+	GroupMemoryPart            = reason(kindGroup, MemoryReserved, "PartOfNodeGroup")
 	GroupMemoryNodesDiffer     = reason(kindGroup, MemoryReserved, "NodesDiffer")
 	GroupMemoryTooLarge        = reason(kindGroup, MemoryReserved, "TooLarge")
 	GroupMemoryUnknown         = reason(kindGroup, MemoryReserved, "FactsUnknown")

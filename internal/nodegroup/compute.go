@@ -5,6 +5,7 @@ package nodegroup
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,8 @@ type Input struct {
 	// settings of it, and nothing is said about memory.
 	MemoryReservation settings.MemoryReservation
 	Platform          Platform
+	// Hooks is true where gpu-dra is a Deckhouse module. Only its hooks write NodeGroups; elsewhere Apply is Advise.
+	Hooks bool
 	// Nodes are all GPUNodes; those of the group are picked by status.groups.
 	Nodes []v1alpha1.GPUNode
 	// Stack is the GPUStack's status, nil before the controller wrote one.
@@ -77,12 +80,8 @@ func Compute(prev v1alpha1.GPUNodeGroupStatus, in Input, now time.Time) v1alpha1
 	out.Nodes = countNodes(members)
 	out.Drivers = countDrivers(in, members)
 	out.Devices = sumDevices(members, out.Drivers)
-	for _, n := range members {
-		var cards int32
-		for _, d := range n.Status.Drivers {
-			cards += d.HighWater
-		}
-		out.DevicesPerNode = max(out.DevicesPerNode, cards)
+	for i := range members {
+		out.DevicesPerNode = max(out.DevicesPerNode, int32(min(members[i].Status.Cards(), math.MaxInt32)))
 	}
 	fresh, _, _ := controllerFresh(in, now)
 	if !fresh {
@@ -94,7 +93,7 @@ func Compute(prev v1alpha1.GPUNodeGroupStatus, in Input, now time.Time) v1alpha1
 	out.Summary = summary(out)
 	conditions := conditions(in, out, members, now)
 	if memory.Said() {
-		conditions = append(conditions, memory.condition(in))
+		conditions = append(conditions, memory.condition())
 	}
 	out.Conditions = condition.Merge(prev.Conditions, conditions, now)
 	return out

@@ -31,6 +31,7 @@ func input(t *testing.T, nodes ...v1alpha1.GPUNode) nodegroup.Input {
 	return nodegroup.Input{
 		Group:        settings.NodeGroup{Name: "gpu", Drivers: []string{"nvidia"}},
 		Platform:     nodegroup.Platform{Lookup: nodegroup.Found, UID: "u"},
+		Hooks:        true,
 		Nodes:        nodes,
 		Stack:        &v1alpha1.GPUStackStatus{Synced: true, Heartbeat: &beat, SettingsHash: "h"},
 		SettingsHash: "h",
@@ -171,6 +172,14 @@ func TestDevicesPerNodeOutlivesDoubt(t *testing.T) {
 	require.EqualValues(t, 8, nodegroup.Compute(prev, in, now).DevicesPerNode)
 	in = input(t)
 	require.Zero(t, nodegroup.Compute(prev, in, now).DevicesPerNode, "the nodes are really gone")
+}
+
+// The exporter's memory limit follows from it: channels and cards of a network are none of its business.
+func TestDevicesPerNodeCountsAccelerators(t *testing.T) {
+	n := node("a", 8, true)
+	n.Status.Drivers = append(n.Status.Drivers, v1alpha1.NodeDriver{Name: "compute-domain.nvidia.com", HighWater: 2048},
+		v1alpha1.NodeDriver{Name: "npu.example.com", Accelerator: true, HighWater: 2})
+	require.EqualValues(t, 10, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, input(t, n, node("b", 4, true)), now).DevicesPerNode)
 }
 
 func TestOtherManagerInNodeGroup(t *testing.T) {

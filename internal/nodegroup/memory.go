@@ -1,6 +1,8 @@
 package nodegroup
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +29,12 @@ func (in Input) Memory(now time.Time) Memory { return in.memory(members(in), now
 
 func (in Input) memory(members []v1alpha1.GPUNode, now time.Time) Memory {
 	s := reservation.Effective(in.MemoryReservation, in.Group.MemoryReservation)
+	if s.Mode == reservation.ModeApply && !in.Hooks {
+		s.Mode = reservation.ModeAdvise
+	}
 	m := Memory{Mode: s.Mode}
 	fresh, _, doubt := controllerFresh(in, now)
-	platform, err := reservation.NewPlatform(reservation.Spec(in.Distribution.KubeletMemory))
+	platform, err := reservation.NewPlatform(in.Distribution.KubeletMemory)
 	if err != nil {
 		fresh, doubt = false, "distribution "+in.Distribution.Name+": kubeletMemory."+err.Error()
 	}
@@ -37,7 +42,8 @@ func (in Input) memory(members []v1alpha1.GPUNode, now time.Time) Memory {
 	if fresh && m.Mode != reservation.ModeOff && m.Said() {
 		m.Result = reservation.Compute(platform, s, reservation.NodesOf(members))
 	}
-	m.Decision = in.decide(reservation.Input{Settings: s, Platform: platform, NodeGroup: in.Platform.NodeGroup, Result: m.Result}, fresh, doubt)
+	core := reservation.Input{Settings: s, Platform: platform, NodeGroup: in.Platform.NodeGroup, Result: m.Result, Refusal: in.refusal()}
+	m.Decision = in.decide(core, fresh, doubt)
 	return m
 }
 
@@ -60,8 +66,25 @@ func (in Input) decide(core reservation.Input, fresh bool, doubt string) reserva
 	case !found:
 		return leave(condition.GroupMemoryNoNodeGroup, "there is no NodeGroup to write into: `gpu-dra kubelet-config --node-group "+in.Group.Name+
 			"` prints what to configure; "+core.Result.Why())
+	case !in.Hooks && core.NodeGroup.Annotation != "":
+		return leave(condition.GroupMemoryNoHooks, "NodeGroup "+in.Group.Name+": its annotation "+reservation.AnnotationKey+" is that of gpu-dra as a Deckhouse module, and only its hooks give back what it holds: "+
+			"enable the module once with memoryReservation.mode Advise, or put back into "+reservation.FieldPath+" what the annotation holds under `before`, and remove it")
 	}
 	return reservation.Decide(core)
+}
+
+// refusal is why nothing may be written into the NodeGroup, nil where it may.
+func (in Input) refusal() *reservation.Refusal {
+	if !in.Hooks {
+		return &reservation.Refusal{Reason: condition.GroupMemoryNoHooks, Message: "gpu-dra is not installed as a Deckhouse module, and only the module's hooks write NodeGroups: write " + reservation.FieldPath + " by hand"}
+	}
+	// What is written goes to every node that the platform counts to the NodeGroup, so just these must be known.
+	selector, ok := in.Group.Selector(in.Distribution)
+	if ok && !maps.Equal(selector.MatchLabels, map[string]string{in.Distribution.NodeGroupLabel: in.Group.Name}) {
+		return &reservation.Refusal{Reason: condition.GroupMemoryPart, Message: fmt.Sprintf("nodeGroups[name=%s].nodeSelector selects the nodes, and others of NodeGroup %s may need or have another amount: remove nodeSelector, or write %s by hand",
+			in.Group.Name, in.Group.Name, reservation.FieldPath)}
+	}
+	return nil
 }
 
 // Said is false where the caller has no settings of memory reservation.
@@ -78,13 +101,15 @@ func (m Memory) status(prev *v1alpha1.MemoryReservation) *v1alpha1.MemoryReserva
 }
 
 // condition says by its status what is measured, whoever configured it, and by its reason what gpu-dra does about it.
-func (m Memory) condition(in Input) metav1.Condition {
-	status := yes
+func (m Memory) condition() metav1.Condition {
+	status, message := yes, m.Decision.Message
 	switch r := m.Result; {
-	case r.Largest == nil || r.Applied == nil:
-		status = unknown
 	case r.Short != nil:
 		status = no
+	case r.Largest == nil || r.Applied == nil:
+		status = unknown
+	case r.Unmeasured != "":
+		status, message = unknown, message+"; what the kubelet of node "+r.Unmeasured+" reserves is not known"
 	}
-	return condition.New(condition.MemoryReserved, status, m.Decision.Reason, m.Decision.Message)
+	return condition.New(condition.MemoryReserved, status, m.Decision.Reason, message)
 }

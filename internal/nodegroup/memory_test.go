@@ -64,6 +64,15 @@ func TestMemoryReserved(t *testing.T) {
 		return func(in *nodegroup.Input) { in.Platform = nodegroup.Platform{Lookup: l, Message: "forbidden"} }
 	}
 	stale := func(in *nodegroup.Input) { in.Stack = nil }
+	const groupLabel = "node.deckhouse.io/group"
+	selector := func(key, value string) func(*nodegroup.Input) {
+		return func(in *nodegroup.Input) { in.Group.NodeSelector = map[string]string{key: value} }
+	}
+	noHooks := func(in *nodegroup.Input) { in.Hooks = false }
+	few := func(in *nodegroup.Input) {
+		in.Nodes = []v1alpha1.GPUNode{node("a", 4, true, host(1<<30))}
+		in.Platform.NodeGroup.Reservation = map[string]any{"mode": "Static", "static": map[string]any{"memory": "1Gi"}}
+	}
 	large := func(in *nodegroup.Input) { in.Nodes = []v1alpha1.GPUNode{node("a", 8, true, host(needed))} }
 	for name, c := range map[string]struct {
 		changes []func(*nodegroup.Input)
@@ -95,6 +104,16 @@ func TestMemoryReserved(t *testing.T) {
 		"no node":                     {[]func(*nodegroup.Input){mode("Apply"), func(in *nodegroup.Input) { in.Nodes = nil }}, "Unknown", condition.GroupMemoryUnknown, reservation.LeaveAlone},
 		"nodes of other groups": {[]func(*nodegroup.Input){mode("Apply"), func(in *nodegroup.Input) { in.Nodes[0].Status.Groups = []string{"other"} }}, "Unknown",
 			condition.GroupMemoryUnknown, reservation.LeaveAlone},
+		"a part of the NodeGroup":        {[]func(*nodegroup.Input){mode("Apply"), selector("gpu", "true")}, "False", condition.GroupMemoryPart, reservation.LeaveAlone},
+		"nodes of another NodeGroup":     {[]func(*nodegroup.Input){mode("Apply"), selector(groupLabel, "other")}, "False", condition.GroupMemoryPart, reservation.LeaveAlone},
+		"all of the NodeGroup, said":     {[]func(*nodegroup.Input){mode("Apply"), selector(groupLabel, "gpu")}, "False", condition.GroupMemoryApplying, reservation.Write},
+		"a part, after it was written":   {[]func(*nodegroup.Input){mode("Apply"), written, selector("gpu", "true")}, "False", condition.GroupMemoryPart, reservation.LeaveAlone},
+		"a part, given back":             {[]func(*nodegroup.Input){mode("Apply"), written, selector("gpu", "true"), mode("Advise")}, "False", condition.GroupMemoryRestoring, reservation.Restore},
+		"no hooks":                       {[]func(*nodegroup.Input){mode("Apply"), noHooks}, "False", condition.GroupMemoryAdvise, reservation.LeaveAlone},
+		"no hooks, but what they wrote":  {[]func(*nodegroup.Input){mode("Apply"), written, noHooks}, "False", condition.GroupMemoryNoHooks, reservation.LeaveAlone},
+		"no hooks, off":                  {[]func(*nodegroup.Input){mode("Off"), noHooks}, "Unknown", condition.GroupMemoryOff, reservation.LeaveAlone},
+		"no hooks, off, what they wrote": {[]func(*nodegroup.Input){mode("Apply"), written, mode("Off"), noHooks}, "Unknown", condition.GroupMemoryNoHooks, reservation.LeaveAlone},
+		"a fixed reservation below Auto": {[]func(*nodegroup.Input){mode("Apply"), few}, "False", condition.GroupMemoryBelow, reservation.LeaveAlone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withMemory(t, "Advise", node("a", 8, true, host(auto)))
@@ -148,11 +167,43 @@ func TestMemoryDoesNotFollowRawCounts(t *testing.T) {
 	require.Equal(t, before, in.Memory(now))
 }
 
-// Every reason of the core has its row in docs/conditions.md, and there is one more.
+// "Every kubelet reserves what its node needs" takes a measurement of each that has cards; one that falls short is enough to deny it.
+func TestMemoryOfANodeThatIsNotMeasured(t *testing.T) {
+	silent := func(n *v1alpha1.GPUNode) {
+		host(needed)(n)
+		n.Status.Memory.Allocatable = resource.Quantity{}
+	}
+	reserved := func(nodes ...v1alpha1.GPUNode) metav1.Condition {
+		return find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, withMemory(t, "Advise", nodes...), now), condition.MemoryReserved)
+	}
+	c := reserved(node("a", 8, true, host(needed)), node("b", 8, true, silent))
+	require.EqualValues(t, "Unknown", c.Status)
+	require.Contains(t, c.Message, "what the kubelet of node b reserves is not known")
+	require.EqualValues(t, "Unknown", reserved(node("a", 8, true, host(needed)), node("b", 8, true)).Status, "nor its memory")
+	require.EqualValues(t, "True", reserved(node("a", 8, true, host(needed)), node("b", 0, false, silent)).Status, "a node without cards has no need")
+	require.EqualValues(t, "False", reserved(node("a", 8, true, host(auto)), node("b", 8, true, silent)).Status)
+}
+
+// Where no hooks run, nobody writes what Apply would: nothing may be announced.
+func TestApplyWithoutHooksIsAdvice(t *testing.T) {
+	in := withMemory(t, "Apply", node("a", 8, true, host(auto)))
+	in.Hooks = false
+	status := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)
+	require.Equal(t, "Advise", status.MemoryReservation.Mode)
+	c := find(t, status, condition.MemoryReserved)
+	require.Contains(t, c.Message, "not installed as a Deckhouse module")
+	require.NotContains(t, c.Message, "becomes")
+
+	in.Platform.NodeGroup.Annotation = "{}"
+	c = find(t, nodegroup.Compute(status, in, now), condition.MemoryReserved)
+	require.Contains(t, c.Message, "only its hooks give back what it holds")
+}
+
+// Every reason of the core has its row in docs/conditions.md, and there are two more.
 func TestReasonsAreTheCores(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../reservation/decision.go", nil, 0)
 	require.NoError(t, err)
-	want := []string{"NoNodeGroup"}
+	want := []string{"NoNodeGroup", "NoHooks"}
 	ast.Inspect(file, func(n ast.Node) bool {
 		v, ok := n.(*ast.ValueSpec)
 		if ok && strings.HasPrefix(v.Names[0].Name, "Reason") {

@@ -40,16 +40,19 @@ type ControlPlanePods struct {
 	VersionAnnotation string `json:"versionAnnotation,omitempty"`
 }
 
-// KubeletMemory is what kubelets of a distribution reserve and when they evict. The fields are those of reservation.Spec, in the
-// same order, so that one converts into the other: this package knows no settings, and that one does.
+// KubeletMemory is what kubelets of a distribution do with memory unless told otherwise. Package reservation reads it.
 type KubeletMemory struct {
 	// Reserved: None or Tiered; empty is None.
 	Reserved string `json:"reserved,omitempty"`
-	// EvictionHard is the hard threshold of memory.available, a quantity or a percentage; empty: no hard eviction.
+	// EvictionHard is the hard threshold of memory.available, a quantity or a percentage; empty: no hard eviction. A percentage
+	// is one that the platform turns into bytes itself, from whole MiB and half to even. The kubelet's own percentages, which it
+	// takes of the capacity as a float32 and truncates (GetThresholdQuantity in pkg/kubelet/eviction/api/types.go), are not to
+	// be had this way: 1 % differs by up to a hundredth of a MiB and 250 bytes a TiB.
 	EvictionHard string `json:"evictionHard,omitempty"`
 	// EvictionSoft is the soft threshold, as EvictionHard; empty: no soft eviction.
 	EvictionSoft string `json:"evictionSoft,omitempty"`
-	// CPU and EphemeralStorage are what the platform's own reservation holds besides memory.
+	// CPU and EphemeralStorage are what the platform's own reservation holds besides memory. They must be written along with
+	// a memory of our own, because a fixed reservation consists of the given fields only.
 	CPU              string `json:"cpu,omitempty"`
 	EphemeralStorage string `json:"ephemeralStorage,omitempty"`
 }

@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -29,7 +30,7 @@ func Decide(in Input) Decision {
 	case !rec.stands(in.NodeGroup.Reservation):
 		return in.changed(rec)
 	case in.Settings.Mode != ModeApply:
-		return in.giveBack(rec, "mode "+in.mode())
+		return in.giveBack(rec, cmp.Or(in.Why, "mode "+in.mode()))
 	}
 	return in.again(rec)
 }
@@ -54,7 +55,10 @@ func (in Input) never() Decision {
 // first decides whether to write to a node group for the first time.
 func (in Input) first() Decision {
 	r := in.Result
-	if in.NodeGroup.TopologyManager {
+	switch {
+	case in.Refusal != nil:
+		return in.leave(in.Refusal.Reason, "%s", in.Refusal.Message)
+	case in.NodeGroup.TopologyManager:
 		return in.topologyManager("write " + FieldPath + ".static there by hand, while the nodes are drained")
 	}
 	now, err := read(in.NodeGroup.Reservation)
@@ -65,6 +69,9 @@ func (in Input) first() Decision {
 		return in.leave(ReasonReservationOff, "%s.mode is Off, and stays so: set it to Auto to let gpu-dra reserve memory", FieldPath)
 	case r.Largest == nil:
 		return in.leave(ReasonFactsUnknown, "%s", r.Why())
+	case !r.Upward && now.mode == reservationStatic && r.Largest.Platform-now.memory > rewriteAbove:
+		return in.leave(ReasonBelowPlatform, "%s.static.memory is %s, less than the %s that Auto reserves on node %s: set %s.mode to Auto, or %s.static.memory to as much",
+			FieldPath, inMi(now.memory), inMi(r.Largest.Platform), r.Largest.Node, FieldPath, FieldPath)
 	case !r.Upward:
 		return in.leave(ReasonPlatformSuffices, "%s", r.Why())
 	}
@@ -87,6 +94,8 @@ func (in Input) again(rec record) Decision {
 	r, own := in.Result, rec.memory()
 	sameSettings := rec.Figures == figures(in.Settings)
 	switch {
+	case in.Refusal != nil:
+		return in.leave(in.Refusal.Reason, "%s of memory stay reserved: %s", inMi(own), in.Refusal.Message)
 	case r.Largest != nil && sameSettings && r.Largest.Recommended == own:
 		return in.leave(ReasonApplied, "%s of memory are reserved: %s%s", inMi(own), r.Why(), in.mind(own))
 	case in.NodeGroup.TopologyManager:
@@ -104,7 +113,8 @@ func (in Input) again(rec record) Decision {
 	case !sameSettings && suffices:
 		return in.giveBack(rec, "with the present settings it is enough")
 	}
-	if target != own {
+	// Less than what stands is no risk to any node, and what a person asked for.
+	if target > own {
 		if d, refused := in.bounds(target); refused {
 			return d
 		}

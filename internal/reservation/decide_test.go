@@ -61,6 +61,10 @@ func TestAdviceSaysWhatApplyWouldDo(t *testing.T) {
 	require.Contains(t, d.Message, "every kubelet of the group restarts")
 	input.NodeGroup.Reservation = block("Off")
 	require.Contains(t, Decide(input).Message, "nor would be in mode Apply: spec.kubelet.resourceReservation.mode is Off")
+	input.Refusal = &Refusal{ReasonPartOfNodeGroup, "some nodes"}
+	d = Decide(input)
+	require.Equal(t, ReasonAdvise, d.Reason)
+	require.Contains(t, d.Message, "nor would be in mode Apply: some nodes")
 	input.Settings.Mode = ModeOff
 	require.Equal(t, ReasonOff, Decide(input).Reason)
 }
@@ -94,7 +98,16 @@ func TestLeftAlone(t *testing.T) {
 		"bad annotation":      {func(i *Input) { i.NodeGroup.Annotation = "{" }, ReasonBadAnnotation, "gpu-dra.deckhouse.io/memory-reservation can't be read (unexpected end of JSON input)"},
 		"an empty annotation": {func(i *Input) { i.NodeGroup.Annotation = "{}" }, ReasonBadAnnotation, "written: found no static memory"},
 		"no nodes":            {func(i *Input) { i.Result = Compute(i.Platform, i.Settings, nil) }, ReasonFactsUnknown, "the group has no node yet"},
-		"few cards":           {func(i *Input) { i.nodes(node(i.Platform, "a", 64*gibi, 4)) }, ReasonPlatformSuffices, "4 cards are fewer than minDevices"},
+		"less than Auto, few cards": {func(i *Input) {
+			i.NodeGroup.Reservation = block("Static", "memory", "1Gi")
+			i.nodes(node(i.Platform, "a", 64*gibi, 4))
+		}, ReasonBelowPlatform, "static.memory is 1024Mi, less than the 1815Mi that Auto reserves on node a: set spec.kubelet.resourceReservation.mode to Auto"},
+		"hardly less than Auto, few cards": {func(i *Input) {
+			i.NodeGroup.Reservation = block("Static", "memory", "1600Mi")
+			i.nodes(node(i.Platform, "a", 64*gibi, 4))
+		}, ReasonPlatformSuffices, "the platform's own 1815Mi are recommended"},
+		"refused":   {func(i *Input) { i.Refusal = &Refusal{ReasonPartOfNodeGroup, "some nodes"} }, ReasonPartOfNodeGroup, "NodeGroup gpu: some nodes"},
+		"few cards": {func(i *Input) { i.nodes(node(i.Platform, "a", 64*gibi, 4)) }, ReasonPlatformSuffices, "4 cards are fewer than minDevices"},
 		"a node without memory": {func(i *Input) { i.nodes(node(i.Platform, "a", 2048*gibi, 8), Node{Name: "b", Cards: 8}) }, ReasonFactsUnknown,
 			"the memory of node b is not known"},
 		"unlike nodes": {func(i *Input) { i.nodes(node(i.Platform, "a", 2048*gibi, 8), node(i.Platform, "b", 1024*gibi, 8)) }, ReasonNodesDiffer,
@@ -183,11 +196,21 @@ func TestWhatIsWrittenAgain(t *testing.T) {
 		"the platform reserves more there": {func(i *Input) { i.nodes(node(i.Platform, "a", 4096*gibi, 4)) }, Write, ReasonApplying, `"memory":"43704Mi"`},
 		"nothing known":                    {func(i *Input) { i.nodes() }, LeaveAlone, ReasonFactsUnknown, "25068Mi of memory stay reserved: the group has no node yet"},
 		"unlike nodes":                     {func(i *Input) { i.nodes(node(i.Platform, "a", 4096*gibi, 8), node(i.Platform, "b", 512*gibi, 8)) }, LeaveAlone, ReasonNodesDiffer, ""},
-		"a smaller need is set":            {func(i *Input) { i.Settings.SystemNeed = quantity("2Gi"); i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Write, ReasonApplying, `"memory":"23564Mi"`},
-		"more cards are asked":             {func(i *Input) { i.Settings.MinDevices = 16; i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Restore, ReasonRestoring, "with the present settings it is enough"},
-		"settings without effect":          {func(i *Input) { i.Settings.PerDevice = quantity("31Mi"); i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Write, ReasonApplying, onlyAnnotation},
-		"topology manager":                 {func(i *Input) { i.NodeGroup.TopologyManager = true; i.nodes(node(i.Platform, "a", 4096*gibi, 8)) }, LeaveAlone, ReasonTopologyManager, "what gpu-dra wrote stays"},
-		"topology manager, off":            {func(i *Input) { i.NodeGroup.TopologyManager, i.Settings.Mode = true, ModeOff }, LeaveAlone, ReasonTopologyManager, "put it back by hand"},
+		"a smaller need is set, and the nodes became unlike": {func(i *Input) {
+			i.Settings.SystemNeed = quantity("2Gi")
+			i.nodes(node(i.Platform, "a", 2048*gibi, 8), node(i.Platform, "b", 128*gibi, 8), Node{Name: "c", Cards: 8})
+		}, Write, ReasonApplying, `"memory":"23564Mi"`},
+		"a smaller need is set":   {func(i *Input) { i.Settings.SystemNeed = quantity("2Gi"); i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Write, ReasonApplying, `"memory":"23564Mi"`},
+		"more cards are asked":    {func(i *Input) { i.Settings.MinDevices = 16; i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Restore, ReasonRestoring, "with the present settings it is enough"},
+		"settings without effect": {func(i *Input) { i.Settings.PerDevice = quantity("31Mi"); i.nodes(node(i.Platform, "a", 2048*gibi, 8)) }, Write, ReasonApplying, onlyAnnotation},
+		"topology manager":        {func(i *Input) { i.NodeGroup.TopologyManager = true; i.nodes(node(i.Platform, "a", 4096*gibi, 8)) }, LeaveAlone, ReasonTopologyManager, "what gpu-dra wrote stays"},
+		"refused": {func(i *Input) {
+			i.Refusal = &Refusal{ReasonPartOfNodeGroup, "some nodes"}
+			i.nodes(node(i.Platform, "a", 4096*gibi, 8))
+		}, LeaveAlone, ReasonPartOfNodeGroup, "25068Mi of memory stay reserved: some nodes"},
+		"refused, off":           {func(i *Input) { i.Refusal, i.Settings.Mode = &Refusal{ReasonPartOfNodeGroup, "some nodes"}, ModeOff }, Restore, ReasonRestoring, "(mode Off)"},
+		"off for another reason": {func(i *Input) { i.Why, i.Settings.Mode = "the module is switched off", ModeOff }, Restore, ReasonRestoring, "(the module is switched off)"},
+		"topology manager, off":  {func(i *Input) { i.NodeGroup.TopologyManager, i.Settings.Mode = true, ModeOff }, LeaveAlone, ReasonTopologyManager, "put it back by hand"},
 	} {
 		input := written
 		tc.change(&input)

@@ -48,6 +48,10 @@ const (
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonBadAnnotation: the annotation can't be read.
 	ReasonBadAnnotation = "BadAnnotation"
+	// ReasonBelowPlatform: somebody wrote less into the node group than the platform reserves by itself.
+	ReasonBelowPlatform = "BelowPlatform"
+	// ReasonPartOfNodeGroup: not all nodes of the node group are known.
+	ReasonPartOfNodeGroup = "PartOfNodeGroup"
 	// ReasonUnreadable: the node group's reservation can't be read.
 	ReasonUnreadable = "UnreadableReservation"
 )
@@ -61,6 +65,18 @@ type Input struct {
 	NodeGroup NodeGroup
 	// Result of Compute. In modes that write nothing it only fills the message.
 	Result Result
+	// Refusal of every write, nil where nothing but the facts decides. To give back what was written is not refused.
+	Refusal *Refusal
+	// Why what was written is given back, where it is not the mode of the settings.
+	Why string
+}
+
+// Refusal is why nothing may be written into a node group, whatever its nodes need.
+type Refusal struct {
+	// Reason is one of the Reasons.
+	Reason string
+	// Message says what is in the way and what to do about it.
+	Message string
 }
 
 // Decision is what to do with a node group, and why.

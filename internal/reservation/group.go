@@ -26,13 +26,7 @@ func NodesOf(nodes []v1alpha1.GPUNode) []Node {
 		if s.Terminating {
 			continue
 		}
-		n := Node{Name: nodes[i].Name, Memory: s.Memory}
-		for _, d := range s.Drivers {
-			if d.Accelerator {
-				n.Cards += int64(max(d.HighWater, 0))
-			}
-		}
-		out = append(out, n)
+		out = append(out, Node{Name: nodes[i].Name, Memory: s.Memory, Cards: s.Cards()})
 	}
 	return out
 }
@@ -67,6 +61,8 @@ type Result struct {
 	LeastMemory, MostMemory *Figure
 	// MemoryUnknown is the first node by name whose memory is not known, empty when there is none.
 	MemoryUnknown string
+	// Unmeasured is the first node by name that has cards and does not tell what its kubelet reserves, empty when there is none.
+	Unmeasured string
 	// Nodes that were looked at.
 	Nodes int
 }
@@ -80,6 +76,10 @@ func Compute(p Platform, s settings.MemoryReservation, nodes []Node) Result {
 	type machine struct{ capacity, cards int64 }
 	needs := map[machine]Need{}
 	for _, n := range sorted {
+		reserved, measured := p.Measured(n.Memory)
+		if !measured && n.Cards > 0 && r.Unmeasured == "" {
+			r.Unmeasured = n.Name
+		}
 		capacity, ok := capacityOf(n.Memory)
 		if !ok {
 			if r.MemoryUnknown == "" {
@@ -98,7 +98,7 @@ func Compute(p Platform, s settings.MemoryReservation, nodes []Node) Result {
 			}
 			r.add(NodeNeed{n.Name, need})
 		}
-		if reserved, ok := p.Measured(n.Memory); ok {
+		if measured {
 			smallest(&r.Applied, Figure{n.Name, reserved})
 			largest(&r.MostApplied, Figure{n.Name, reserved})
 			smallest(&r.Headroom, Figure{n.Name, p.Headroom(capacity, reserved)})

@@ -36,6 +36,7 @@ func TestComputeOfALikeGroup(t *testing.T) {
 		breakdown = append(breakdown, term.Name+" "+term.Value.String())
 	}
 	require.Equal(t, []string{"Platform 23836019917", "Devices 832Mi", "SystemNeed 4Gi", "EvictionSoft 43980465111", "EvictionHard 21990232556"}, breakdown)
+	require.Empty(t, r.Unmeasured)
 	require.Equal(t, "25068Mi 25068Mi", s.Spread.Smallest.String()+" "+s.Spread.Largest.String())
 }
 
@@ -57,6 +58,7 @@ func TestComputeOfAnUnlikeGroup(t *testing.T) {
 	require.Equal(t, &Figure{"cardless", 4096 * gibi}, r.MostMemory)
 	require.Equal(t, "large", r.Short.Node)
 	require.Equal(t, "mute", r.MemoryUnknown)
+	require.Equal(t, "mute", r.Unmeasured)
 	s := r.Status(ModeApply)
 	require.Equal(t, "1815Mi 25068Mi", s.Spread.Smallest.String()+" "+s.Spread.Largest.String())
 	require.Equal(t, ModeApply, s.Mode)

@@ -7,21 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
 const gibi = 1024 * mebi
 
 // platform of one kind: `tiered` is what Deckhouse does, `plain` a kubelet with the defaults of Kubernetes.
-func platform(t require.TestingT, spec Spec) Platform {
+func platform(t require.TestingT, spec profile.KubeletMemory) Platform {
 	p, err := NewPlatform(spec)
 	require.NoError(t, err)
 	return p
 }
 
 var (
-	tieredSpec = Spec{Reserved: ReservedTiered, EvictionHard: "1%", EvictionSoft: "2%", CPU: "70m", EphemeralStorage: "1Gi"}
-	plainSpec  = Spec{EvictionHard: "100Mi"}
+	tieredSpec = profile.KubeletMemory{Reserved: ReservedTiered, EvictionHard: "1%", EvictionSoft: "2%", CPU: "70m", EphemeralStorage: "1Gi"}
+	plainSpec  = profile.KubeletMemory{EvictionHard: "100Mi"}
 )
 
 func quantity(text string) *resource.Quantity {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 func TestMeasured(t *testing.T) {
@@ -41,7 +42,7 @@ func TestMeasured(t *testing.T) {
 // What the kubelet makes of a reservation, Measured makes back, to the byte.
 func TestMeasuredIsWhatWasConfigured(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := platform(t, rapid.SampledFrom([]Spec{tieredSpec, plainSpec}).Draw(t, "platform"))
+		p := platform(t, rapid.SampledFrom([]profile.KubeletMemory{tieredSpec, plainSpec}).Draw(t, "platform"))
 		capacity := rapid.Int64Range(gibi, 8192*gibi).Draw(t, "capacity")
 		reserved := rapid.Int64Range(0, capacity/2).Draw(t, "reserved")
 		huge := rapid.Int64Range(0, capacity/4).Draw(t, "huge pages")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
@@ -38,7 +39,7 @@ func TestRecommended(t *testing.T) {
 		"128 GiB, 64 cards":    {tieredPlatform, s, 128 * gibi, 64, 5813, ByDevices, ""},
 		"the fall shows":       {tieredPlatform, s, 128*gibi + mebi, 64, 5760, ByDevices, ""},
 		"64 GiB, 4 cards": {tieredPlatform, s, 64 * gibi, 4, 1815, ByPlatform,
-			"4 cards are fewer than minDevices (8): the platform's own 1815Mi stand"},
+			"4 cards are fewer than minDevices (8): the platform's own 1815Mi are recommended"},
 		"64 GiB, 8 cards":         {tieredPlatform, s, 64 * gibi, 8, 4752, BySystemNeed, ""},
 		"no card":                 {tieredPlatform, s, 64 * gibi, 0, 1815, ByPlatform, ""},
 		"Kubernetes' own, 2 TiB":  {plain, s, 2048 * gibi, 8, 4096, BySystemNeed, ""},
@@ -104,7 +105,7 @@ func anySettings(t *rapid.T) settings.MemoryReservation {
 }
 
 func anyPlatform(t *rapid.T) Platform {
-	return platform(t, rapid.SampledFrom([]Spec{{}, tieredSpec, plainSpec, {Reserved: ReservedTiered, EvictionHard: "100%", EvictionSoft: "8Pi"}}).Draw(t, "platform"))
+	return platform(t, rapid.SampledFrom([]profile.KubeletMemory{{}, tieredSpec, plainSpec, {Reserved: ReservedTiered, EvictionHard: "100%", EvictionSoft: "8Pi"}}).Draw(t, "platform"))
 }
 
 func TestRecommendedIsWholeAndNeverBelowThePlatform(t *testing.T) {

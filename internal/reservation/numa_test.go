@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 func TestShares(t *testing.T) {
@@ -33,7 +35,7 @@ func TestShares(t *testing.T) {
 
 func TestSharesAddUpToTheByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := platform(t, rapid.SampledFrom([]Spec{{}, tieredSpec, plainSpec}).Draw(t, "platform"))
+		p := platform(t, rapid.SampledFrom([]profile.KubeletMemory{{}, tieredSpec, plainSpec}).Draw(t, "platform"))
 		small := rapid.OneOf(rapid.Int64Range(0, 9), rapid.Int64Range(0, 4096*gibi), extremes())
 		memory := rapid.SliceOfN(small, 0, 8).Draw(t, "memory")
 		capacity, reserved := small.Draw(t, "capacity"), small.Draw(t, "reserved")

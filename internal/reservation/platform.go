@@ -7,32 +7,17 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
-// How a platform reserves memory by itself.
+// How a platform reserves memory by itself (profile.KubeletMemory, Reserved).
 const (
 	// ReservedNone: nothing is reserved unless somebody configures it.
 	ReservedNone = "None"
 	// ReservedTiered: shares of the node's memory that fall with its size (tiers.go).
 	ReservedTiered = "Tiered"
 )
-
-// Spec is what kubelets of a distribution do with memory unless told otherwise. It is data of the distribution's profile.
-type Spec struct {
-	// Reserved: None or Tiered; empty is None.
-	Reserved string `json:"reserved,omitempty"`
-	// EvictionHard is the hard threshold of memory.available, a quantity or a percentage; empty: no hard eviction. A percentage
-	// is one that the platform turns into bytes itself, from whole MiB and half to even. The kubelet's own percentages, which it
-	// takes of the capacity as a float32 and truncates (GetThresholdQuantity in pkg/kubelet/eviction/api/types.go), are not to
-	// be had this way: 1 % differs by up to a hundredth of a MiB and 250 bytes a TiB.
-	EvictionHard string `json:"evictionHard,omitempty"`
-	// EvictionSoft is the soft threshold, as EvictionHard; empty: no soft eviction.
-	EvictionSoft string `json:"evictionSoft,omitempty"`
-	// CPU and EphemeralStorage are what the platform's own reservation holds besides memory. They must be written along with
-	// a memory of our own, because a fixed reservation consists of the given fields only.
-	CPU              string `json:"cpu,omitempty"`
-	EphemeralStorage string `json:"ephemeralStorage,omitempty"`
-}
 
 // Platform answers what the platform does on a node of a given size. The zero Platform reserves and evicts nothing.
 type Platform struct {
@@ -41,24 +26,24 @@ type Platform struct {
 	cpu, ephemeralStorage string
 }
 
-// NewPlatform reads a Spec. The error names the field, what was found and what is expected.
-func NewPlatform(s Spec) (Platform, error) {
-	p := Platform{cpu: s.CPU, ephemeralStorage: s.EphemeralStorage}
-	switch s.Reserved {
+// NewPlatform reads what a distribution's profile says. The error names the field, what was found and what is expected.
+func NewPlatform(m profile.KubeletMemory) (Platform, error) {
+	p := Platform{cpu: m.CPU, ephemeralStorage: m.EphemeralStorage}
+	switch m.Reserved {
 	case "", ReservedNone:
 	case ReservedTiered:
 		p.tiered = true
 	default:
-		return Platform{}, fmt.Errorf("reserved: found %q, expected %s or %s", s.Reserved, ReservedNone, ReservedTiered)
+		return Platform{}, fmt.Errorf("reserved: found %q, expected %s or %s", m.Reserved, ReservedNone, ReservedTiered)
 	}
 	var err error
-	if p.hard, err = parseThreshold("evictionHard", s.EvictionHard); err != nil {
+	if p.hard, err = parseThreshold("evictionHard", m.EvictionHard); err != nil {
 		return Platform{}, err
 	}
-	if p.soft, err = parseThreshold("evictionSoft", s.EvictionSoft); err != nil {
+	if p.soft, err = parseThreshold("evictionSoft", m.EvictionSoft); err != nil {
 		return Platform{}, err
 	}
-	for _, f := range []struct{ name, value string }{{"cpu", s.CPU}, {"ephemeralStorage", s.EphemeralStorage}} {
+	for _, f := range []struct{ name, value string }{{"cpu", m.CPU}, {"ephemeralStorage", m.EphemeralStorage}} {
 		if q, ok := toQuantity(f.value); f.value != "" && (!ok || q.Sign() <= 0) {
 			return Platform{}, fmt.Errorf("%s: found %q, expected a quantity above zero", f.name, f.value)
 		}

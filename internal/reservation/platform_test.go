@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 func TestEvictionThresholdsToTheByte(t *testing.T) {
@@ -45,7 +47,7 @@ func TestKubernetesDefaults(t *testing.T) {
 		require.Equal(t, 5*gibi, p.Headroom(capacity, 5*gibi))
 	}
 	require.Zero(t, Platform{}.EvictionSoft(gibi))
-	soft := platform(t, Spec{EvictionHard: "500Mi", EvictionSoft: "1%"})
+	soft := platform(t, profile.KubeletMemory{EvictionHard: "500Mi", EvictionSoft: "1%"})
 	require.Equal(t, 500*mebi, soft.EvictionSoft(gibi), "a soft threshold below the hard one is never met")
 }
 
@@ -63,19 +65,19 @@ func TestHeadroomDoesNotGrowWithTheNode(t *testing.T) {
 
 func TestSpecsAreChecked(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spec Spec
+		spec profile.KubeletMemory
 		says string
 	}{
-		"formula":          {Spec{Reserved: "Auto"}, `reserved: found "Auto", expected None or Tiered`},
-		"no number":        {Spec{EvictionHard: "much"}, `evictionHard: found "much", expected a quantity such as 100Mi or a percentage such as 1%`},
-		"no percentage":    {Spec{EvictionSoft: "x%"}, `evictionSoft: found "x%"`},
-		"too much":         {Spec{EvictionSoft: "101%"}, `evictionSoft: found "101%"`},
-		"nothing":          {Spec{EvictionHard: "0%"}, `evictionHard: found "0%"`},
-		"NaN":              {Spec{EvictionHard: "NaN%"}, `evictionHard: found "NaN%"`},
-		"negative":         {Spec{EvictionHard: "-1Gi"}, `evictionHard: found "-1Gi"`},
-		"beyond belief":    {Spec{EvictionHard: "9Pi"}, `evictionHard: found "9Pi"`},
-		"CPU":              {Spec{CPU: "many"}, `cpu: found "many", expected a quantity above zero`},
-		"ephemeralStorage": {Spec{EphemeralStorage: "-1"}, `ephemeralStorage: found "-1"`},
+		"formula":          {profile.KubeletMemory{Reserved: "Auto"}, `reserved: found "Auto", expected None or Tiered`},
+		"no number":        {profile.KubeletMemory{EvictionHard: "much"}, `evictionHard: found "much", expected a quantity such as 100Mi or a percentage such as 1%`},
+		"no percentage":    {profile.KubeletMemory{EvictionSoft: "x%"}, `evictionSoft: found "x%"`},
+		"too much":         {profile.KubeletMemory{EvictionSoft: "101%"}, `evictionSoft: found "101%"`},
+		"nothing":          {profile.KubeletMemory{EvictionHard: "0%"}, `evictionHard: found "0%"`},
+		"NaN":              {profile.KubeletMemory{EvictionHard: "NaN%"}, `evictionHard: found "NaN%"`},
+		"negative":         {profile.KubeletMemory{EvictionHard: "-1Gi"}, `evictionHard: found "-1Gi"`},
+		"beyond belief":    {profile.KubeletMemory{EvictionHard: "9Pi"}, `evictionHard: found "9Pi"`},
+		"CPU":              {profile.KubeletMemory{CPU: "many"}, `cpu: found "many", expected a quantity above zero`},
+		"ephemeralStorage": {profile.KubeletMemory{EphemeralStorage: "-1"}, `ephemeralStorage: found "-1"`},
 	} {
 		_, err := NewPlatform(tc.spec)
 		require.ErrorContains(t, err, tc.says, name)

@@ -42,7 +42,7 @@ func (n Need) Why() string {
 	case n.Cards < n.MinDevices && n.Platform == 0:
 		return fmt.Sprintf("%d cards are fewer than minDevices (%d): what the kubelet is configured with stands", n.Cards, n.MinDevices)
 	case n.Cards < n.MinDevices:
-		return fmt.Sprintf("%d cards are fewer than minDevices (%d): the platform's own %s stand", n.Cards, n.MinDevices, inMi(n.Platform))
+		return fmt.Sprintf("%d cards are fewer than minDevices (%d): the platform's own %s are recommended", n.Cards, n.MinDevices, inMi(n.Platform))
 	}
 	return fmt.Sprintf("the platform decides: its own %s are no less than %s", inMi(n.Platform), system)
 }

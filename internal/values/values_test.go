@@ -21,7 +21,7 @@ func TestTypesMirrorTheSchema(t *testing.T) {
 
 // addon-operator puts what a hook wrote in place as it is, and its schema takes no null for a list.
 func TestZeroValuesHaveNoNull(t *testing.T) {
-	for _, v := range []any{Internal{}, Cluster{}, NodeGroup{}, Instance{}, Exporter{}} {
+	for _, v := range []any{Internal{}, Cluster{}, NodeGroup{}} {
 		data, err := json.Marshal(v)
 		require.NoError(t, err)
 		require.False(t, strings.Contains(string(data), "null"), "%T: %s", v, data)
@@ -31,28 +31,19 @@ func TestZeroValuesHaveNoNull(t *testing.T) {
 // full has every field set.
 var full = Internal{
 	Cluster: Cluster{
-		Observed: true, Distribution: "Deckhouse", KubernetesVersion: "v1.34.4", ResourceAPIs: []string{"v1"},
-		FeatureGates: []Instance{
-			{Component: "kube-apiserver", Instance: "kube-apiserver-a", Version: "v1.34.4", Set: map[string]bool{"DRAExtendedResource": true}},
-			{Component: "kubelet", Instance: "v1.34.4", Unreadable: "kubelets do not show their flags"},
-		},
-		Gates:                Gates{Needed: []string{"A"}, On: []string{"A"}, Off: []string{"B"}, Unknown: []string{"C"}},
+		Observed: true, Distribution: "Deckhouse", KubernetesVersion: "v1.34.4",
+		FeatureGates:         Gates{Needed: []string{"A"}, On: []string{"A"}, Off: []string{"B"}, Unknown: []string{"C"}},
 		ExtendedResources:    map[string]bool{"nvidia": false},
 		ForeignDeviceClasses: []string{"gpu.nvidia.com"},
 		RefusedDrivers:       []string{"acme"},
 		RefusedDeviceClasses: []string{"own.example.com"},
 		MonitoringAPIs:       MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true},
-		SettingsHash:         "0123456789abcdef0123456789abcdef",
 	},
 	NodeGroups: []NodeGroup{{
 		Name: "gpu-a100", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu-a100"},
 		Tolerations:    []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "gpu", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr(int64(30))}},
-		KubeletRootDir: "/var/lib/kubelet", Drivers: []string{"nvidia"}, Passive: true, DevicesPerNode: 8,
-		Memory:           &Memory{Total: "1Ti", Smallest: "512Gi", Largest: "1Ti"},
-		Reservation:      &Reservation{Mode: "Advise", Recommended: "4Gi"},
-		CDIOff:           true,
-		ManagedElsewhere: []string{"gpu-operator"},
-		Exporter:         &Exporter{Mode: "DaemonSet", MemoryLimit: "512Mi"},
+		KubeletRootDir: "/var/lib/kubelet", DevicesPerNode: 8,
+		CDIOff: true,
 	}},
 	WebhookCertificate: Certificate{CA: "ca", Cert: "crt", Key: "key"},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/platform"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
@@ -113,7 +114,7 @@ func evictionHard(name string, m *v1alpha1.MemoryReservation) (int64, error) {
 }
 
 func shares(reserved, hard int64, numa []int64) ([]numaNode, error) {
-	p, err := reservation.NewPlatform(reservation.Spec{EvictionHard: resource.NewQuantity(hard, resource.BinarySI).String()})
+	p, err := reservation.NewPlatform(profile.KubeletMemory{EvictionHard: resource.NewQuantity(hard, resource.BinarySI).String()})
 	if err != nil {
 		return nil, err
 	}

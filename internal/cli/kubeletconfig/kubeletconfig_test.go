@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
 	"github.com/gpu-dra/gpu-dra/internal/kubeconfigtest"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
@@ -24,7 +25,7 @@ import (
 // group is a GPUNodeGroup as the product writes it: a node of 2 TiB with eight cards, and hard eviction at a percentage.
 func group(t *testing.T, name string) *v1alpha1.GPUNodeGroup {
 	t.Helper()
-	p, err := reservation.NewPlatform(reservation.Spec{Reserved: reservation.ReservedTiered, EvictionHard: "1%", EvictionSoft: "2%"})
+	p, err := reservation.NewPlatform(profile.KubeletMemory{Reserved: reservation.ReservedTiered, EvictionHard: "1%", EvictionSoft: "2%"})
 	require.NoError(t, err)
 	s, err := settings.Parse(nil)
 	require.NoError(t, err)
