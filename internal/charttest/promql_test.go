@@ -20,8 +20,14 @@ var (
 
 var operators = map[string]bool{"and": true, "or": true, "unless": true, "bool": true, "offset": true, "group_left": true, "group_right": true, "inf": true, "nan": true}
 
+// named is a selector of several metrics by their names: label_values, of which variables are made, takes one selector and no `or`.
+var named = regexp.MustCompile(`\{__name__=~"([a-z_:|]+)"\}`)
+
 // metricsIn are the names of the metrics that an expression of PromQL selects, sorted, each once.
 func metricsIn(expr string) []string {
+	expr = named.ReplaceAllStringFunc(expr, func(selector string) string {
+		return " " + strings.ReplaceAll(named.FindStringSubmatch(selector)[1], "|", " ") + " "
+	})
 	for _, cut := range []*regexp.Regexp{quoted, braces, grouping, number} {
 		expr = cut.ReplaceAllString(expr, " ")
 	}
@@ -47,6 +53,7 @@ func TestMetricsIn(t *testing.T) {
 		"a * 9.5e-07 unless on (instance) b{renamed=\"\"}":                                   {"a", "b"},
 		"sum by (node) (increase(gpu:energy_joules_total[15m])) == 0":                        {"gpu:energy_joules_total"},
 		`max by (a, b) (label_replace((X + Y) * 1048576, "accelerator", "$1", "U", "(.+)"))`: {"X", "Y"},
+		`{__name__=~"a_total|b:c"}`:                                                          {"a_total", "b:c"},
 		"min(c) - time() < 259200":                                                           {"c"},
 		"sum(rate(x[5m] offset 1h)) / ignoring(y) group_left(z) w":                           {"w", "x"},
 	} {

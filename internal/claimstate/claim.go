@@ -28,7 +28,8 @@ type Claim struct {
 	// allocated, maybe without a device of its own: one that only looks on has admin access.
 	allocated bool
 	consumers int32
-	owned     bool
+	// owned by a pod, as those are that are made for one. Whatever else owns a claim does not use it.
+	owned bool
 }
 
 // Held is a device that a claim holds.
@@ -61,7 +62,7 @@ func Condense(c *resourcev1.ResourceClaim) *Claim {
 		node:      noNode,
 		allocated: c.Status.Allocation != nil,
 		consumers: int32(len(c.Status.ReservedFor)),
-		owned:     len(c.OwnerReferences) > 0,
+		owned:     slices.ContainsFunc(c.OwnerReferences, isPod),
 	}
 	if !out.allocated {
 		for i := range c.Spec.Devices.Requests {
@@ -80,6 +81,11 @@ func Condense(c *resourcev1.ResourceClaim) *Claim {
 	out.devices = slices.Clip(out.devices)
 	out.node = nodeOf(c.Status.Allocation)
 	return out
+}
+
+func isPod(owner metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && gv.Group == "" && owner.Kind == "Pod"
 }
 
 // classesOf a request, one for each way to serve it. One that only looks on asks for nothing.

@@ -102,7 +102,13 @@ func usedBy(pods ...string) option {
 
 func owned() option {
 	return func(c *resourcev1.ResourceClaim) {
-		c.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: "p"}}
+		c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p"}}
+	}
+}
+
+func ownedBy(apiVersion, kind string) option {
+	return func(c *resourcev1.ResourceClaim) {
+		c.OwnerReferences = append(c.OwnerReferences, metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "o"})
 	}
 }
 

@@ -9,10 +9,11 @@ type Reason string
 const (
 	// ClassMissing: it names a DeviceClass that does not exist.
 	ClassMissing Reason = "ClassMissing"
+	// Unowned: no pod owns it. It gets its devices with the first pod that uses it; whether one wants to is not known, so
+	// what it would find is nobody's trouble yet.
+	Unowned Reason = "Unowned"
 	// NotPublished: no driver has published a device that its class could match and that is not tainted.
 	NotPublished Reason = "NotPublished"
-	// Unowned: no pod owns it. It gets its devices with the first pod that uses it; whether one wants to is not known.
-	Unowned Reason = "Unowned"
 	// AllAllocated: other claims hold every device of the driver that is not tainted.
 	AllAllocated Reason = "AllAllocated"
 	// NotScheduled: devices are free. Its selectors match none of them, they are on nodes that its pod may not or cannot run
@@ -22,7 +23,7 @@ const (
 
 // Reasons are all reasons, the gravest first.
 func Reasons() []Reason {
-	return []Reason{ClassMissing, NotPublished, Unowned, AllAllocated, NotScheduled}
+	return []Reason{ClassMissing, Unowned, NotPublished, AllAllocated, NotScheduled}
 }
 
 // Supply is what pending claims are measured by.

@@ -91,8 +91,14 @@ func (in Input) pools() []Sample {
 
 func (in Input) memory() []Sample {
 	var out []Sample
+	cards := map[string]int64{}
 	for i := range in.Groups {
-		if m := in.Groups[i].Status.MemoryReservation; m != nil && m.HeadroomBeforeSoftEviction != nil {
+		m := in.Groups[i].Status.MemoryReservation
+		if m == nil {
+			continue
+		}
+		cards[in.Groups[i].Name] = m.Cards
+		if m.HeadroomBeforeSoftEviction != nil {
 			out = append(out, memoryHeadroom.sample(m.HeadroomBeforeSoftEviction.AsApproximateFloat64(), in.Groups[i].Name))
 		}
 	}
@@ -101,7 +107,10 @@ func (in Input) memory() []Sample {
 	}
 	for _, g := range in.Settings.NodeGroups {
 		s := reservation.Effective(in.Settings.MemoryReservation, g.MemoryReservation)
-		if s.Mode != reservation.ModeOff && s.SystemNeed != nil {
+		// With fewer cards the recommendation does not aim at it (reservation.Recommend), and nobody could do anything about a
+		// headroom below it.
+		aimed := cards[g.Name] > 0 && cards[g.Name] >= int64(s.MinDevices)
+		if s.Mode != reservation.ModeOff && s.SystemNeed != nil && aimed {
 			out = append(out, memoryNeed.sample(s.SystemNeed.AsApproximateFloat64(), g.Name))
 		}
 	}

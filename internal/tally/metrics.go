@@ -32,7 +32,7 @@ const (
 // The metrics, each described in docs/metrics.md; a test compares the two.
 var (
 	devices = &Metric{"gpu_dra_devices", []string{"group", "driver", "product", "state"},
-		"Published devices of accelerator drivers by node group and state: allocated to a claim, tainted and not allocated, or free."}
+		"Devices of accelerator drivers by node group and state: allocated to a claim, or published and tainted, or published and free."}
 	claimsPending = &Metric{"gpu_dra_claims_pending", []string{"namespace", "reason"},
 		"ResourceClaims for accelerators that have no devices yet, by the reason class."}
 	claimPendingSeconds = &Metric{"gpu_dra_claim_pending_seconds_max", []string{"namespace", "reason"},
@@ -50,7 +50,7 @@ var (
 	memoryHeadroom = &Metric{"gpu_dra_memory_headroom_bytes", []string{"group"},
 		"Memory that the daemons of a node may use before eviction starts when pods use all that they may; the smallest of the group."}
 	memoryNeed = &Metric{"gpu_dra_memory_system_need_bytes", []string{"group"},
-		"Memory that the daemons of a node are to have before eviction starts, the setting memoryReservation.systemNeed."}
+		"Memory that the daemons of a node are to have before eviction starts, where the recommended reservation aims at it: the setting memoryReservation.systemNeed."}
 	conditions = &Metric{"gpu_dra_condition", []string{"kind", "name", "type", "status", "reason"},
 		"1 for the present status and reason of each condition of the GPUStack, GPUNodeGroups and GPUClaimTemplates."}
 )

@@ -83,7 +83,7 @@ type device struct {
 // held is a claim that holds devices on a node; without any it waits for one of a class.
 func held(namespace, node string, age time.Duration, class string, devices ...device) *claimstate.Claim {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: "c", CreationTimestamp: metav1.NewTime(now.Add(-age)), OwnerReferences: []metav1.OwnerReference{{Kind: "Pod"}},
+		Namespace: namespace, Name: "c", CreationTimestamp: metav1.NewTime(now.Add(-age)), OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod"}},
 	}}
 	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}}}
 	if len(devices) == 0 {
@@ -205,8 +205,8 @@ func TestMemoryAndConditions(t *testing.T) {
 	condition := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "NodesNotRegistered"}}
 	in.Groups = []v1alpha1.GPUNodeGroup{
 		{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: v1alpha1.GPUNodeGroupStatus{Conditions: condition,
-			MemoryReservation: &v1alpha1.MemoryReservation{HeadroomBeforeSoftEviction: &headroom}}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: v1alpha1.GPUNodeGroupStatus{MemoryReservation: &v1alpha1.MemoryReservation{}}},
+			MemoryReservation: &v1alpha1.MemoryReservation{HeadroomBeforeSoftEviction: &headroom, Cards: 8}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: v1alpha1.GPUNodeGroupStatus{MemoryReservation: &v1alpha1.MemoryReservation{Cards: 1}}},
 	}
 	in.Stack = &v1alpha1.GPUStack{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Status: v1alpha1.GPUStackStatus{
 		Conditions: []metav1.Condition{{Type: "SoleManager", Status: metav1.ConditionTrue, Reason: "SoleManager"}}}}
@@ -216,6 +216,36 @@ func TestMemoryAndConditions(t *testing.T) {
 		"memory_headroom_bytes{a} -6.7108864e+07", "memory_system_need_bytes{a} 4.294967296e+09", "memory_system_need_bytes{b} 1.073741824e+09",
 		"condition{GPUClaimTemplate,t,Ready,Unknown,R} 1", "condition{GPUNodeGroup,a,Ready,False,NodesNotRegistered} 1", "condition{GPUStack,main,SoleManager,True,SoleManager} 1",
 	}, lines(in, memoryHeadroom, memoryNeed, conditions))
+}
+
+// What a group is to have is said only where the recommendation aims at it.
+func TestMemoryNeedIsSaidWhereItIsAimedAt(t *testing.T) {
+	need := resource.MustParse("4Gi")
+	for name, tc := range map[string]struct {
+		cluster, group settings.MemoryReservation
+		status         *v1alpha1.MemoryReservation
+		said           bool
+	}{
+		"enough cards":          {settings.MemoryReservation{MinDevices: 8}, settings.MemoryReservation{}, &v1alpha1.MemoryReservation{Cards: 8}, true},
+		"fewer":                 {settings.MemoryReservation{MinDevices: 8}, settings.MemoryReservation{}, &v1alpha1.MemoryReservation{Cards: 7}, false},
+		"the group says fewer":  {settings.MemoryReservation{MinDevices: 8}, settings.MemoryReservation{MinDevices: 4}, &v1alpha1.MemoryReservation{Cards: 4}, true},
+		"no card was seen yet":  {settings.MemoryReservation{}, settings.MemoryReservation{}, &v1alpha1.MemoryReservation{}, false},
+		"nothing is known yet":  {settings.MemoryReservation{}, settings.MemoryReservation{}, nil, false},
+		"off, as it was not":    {settings.MemoryReservation{}, settings.MemoryReservation{Mode: "Off"}, &v1alpha1.MemoryReservation{Cards: 8}, false},
+		"whatever the term was": {settings.MemoryReservation{MinDevices: 8}, settings.MemoryReservation{}, &v1alpha1.MemoryReservation{Cards: 8, Term: "Platform"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t)
+			tc.cluster.Mode, tc.cluster.SystemNeed = "Advise", &need
+			in.Settings.MemoryReservation, in.Settings.NodeGroups[0].MemoryReservation = tc.cluster, tc.group
+			in.Groups = []v1alpha1.GPUNodeGroup{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: v1alpha1.GPUNodeGroupStatus{MemoryReservation: tc.status}}}
+			want := []string{}
+			if tc.said {
+				want = append(want, "memory_system_need_bytes{a} 4.294967296e+09")
+			}
+			require.Equal(t, want, lines(in, memoryNeed))
+		})
+	}
 }
 
 func TestNothingIsKnown(t *testing.T) {
