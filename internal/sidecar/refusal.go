@@ -21,8 +21,8 @@ const (
 	PullSecretMissing  Reason = "PullSecretMissing"
 )
 
-// Reasons are all of them.
-var Reasons = []Reason{NamespaceNotListed, NoClaim, ClaimUnreadable, DriverUnknown, NoSidecar, SeveralDrivers, HostNetwork, NotLinux,
+// reasons are all of them.
+var reasons = []Reason{NamespaceNotListed, NoClaim, ClaimUnreadable, DriverUnknown, NoSidecar, SeveralDrivers, HostNetwork, NotLinux,
 	PodResources, NameTaken, PortTaken, PullSecretMissing}
 
 // Refusal says why a pod goes without the sidecar.
