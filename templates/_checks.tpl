@@ -28,6 +28,7 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- include "gpu-dra.checkGroups" $in -}}
 {{- include "gpu-dra.checkDrivers" $in -}}
 {{- include "gpu-dra.checkExporterImages" $in -}}
+{{- include "gpu-dra.checkSidecarMetrics" $in -}}
 {{- include "gpu-dra.checkClasses" $in -}}
 {{- range $key, $_ := .settings.monitoring.labels -}}
 {{- if not (regexMatch `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$` $key) -}}

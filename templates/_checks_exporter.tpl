@@ -14,6 +14,32 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- end -}}
 {{- end -}}
 
+{{- /*
+Profiling metrics among those of the user's choice: sidecars have none, and would leave them out without a word. settings.Problems says
+the same in Go. Takes what the checks in _checks.tpl take.
+*/ -}}
+{{- define "gpu-dra.checkSidecarMetrics" -}}
+{{- $in := . -}}
+{{- $settings := .ctx.settings.exporter -}}
+{{- if and (eq $settings.mode "Sidecar") (eq $settings.metrics "Custom") -}}
+{{- range $i, $metric := $settings.customMetrics -}}
+{{- $drivers := list -}}
+{{- range $name, $profile := $in.ctx.profiles -}}
+{{- with $profile.exporter -}}
+{{- if and (hasKey . "sidecar") .metrics -}}
+{{- if include "gpu-dra.hasPrefix" (dict "name" $metric "prefixes" .metrics.profilingPrefixes) -}}
+{{- $drivers = append $drivers $name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $drivers -}}
+{{- include "gpu-dra.fault" (list $in.found (printf "exporter.customMetrics[%d]: found %q, a profiling metric of the driver %s, expected none with exporter.mode Sidecar: one engine on a card can serve them; use the mode DaemonSet" $i $metric (first $drivers))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "gpu-dra.checkExporterImage" -}}
 {{- $exporter := (get .in.ctx.profiles .driver | default dict).exporter -}}
 {{- $tag := (((.config | default dict).exporter | default dict).image | default dict).tag | default "" -}}
@@ -74,9 +100,6 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- $parts = append $parts (list (printf "exporter.%s[%d].when" $list $i) $part.when) -}}
 {{- end -}}
 {{- end -}}
-{{- range $i, $part := ($exporter.sidecar | default dict).env -}}
-{{- $parts = append $parts (list (printf "exporter.sidecar.env[%d].when" $i) $part.when) -}}
-{{- end -}}
 {{- range $parts -}}
 {{- $when := index . 1 | default dict -}}
 {{- if or $when.gate $when.computeDomains $when.since -}}
@@ -99,14 +122,45 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- if not $exporter.command -}}
 {{- include "gpu-dra.ownFault" (list $in "exporter.command" "none" "the exporter's program, which a sidecar's entry starts") -}}
 {{- end -}}
-{{- include "gpu-dra.checkOwnEnv" (dict "in" $in "field" "exporter.sidecar." "env" $exporter.sidecar.env "allowed" $runTokens) -}}
+{{- $sidecarTokens := prepend $runTokens "{config}" -}}
+{{- include "gpu-dra.checkOwnEnv" (dict "in" $in "field" "exporter.sidecar." "env" $exporter.sidecar.env "allowed" $sidecarTokens) -}}
 {{- range $i, $text := $exporter.sidecar.args -}}
-{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.sidecar.args[%d]" $i) "text" $text "allowed" $runTokens) -}}
+{{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.sidecar.args[%d]" $i) "text" $text "allowed" $sidecarTokens) -}}
+{{- end -}}
+{{- $resources := $exporter.sidecar.resources | default dict -}}
+{{- $limits := $resources.limits | default dict -}}
+{{- range $name := list "cpu" "memory" -}}
+{{- if hasKey $limits $name -}}
+{{- if eq (include "gpu-dra.amount" (get $limits $name) | float64) 0.0 -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.sidecar.resources.limits[%s]" $name) (get $limits $name | toString | quote) "an amount above 0") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $request := $resources.requests -}}
+{{- $limit := get $limits $name | default "0" -}}
+{{- if or (not (hasKey $limits $name)) (lt (include "gpu-dra.amount" $request | float64) (include "gpu-dra.amount" $limit | float64)) -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.sidecar.resources.requests[%s]" $name) ($request | toString | quote) "the amount that stands in limits, or none") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $metrics := dict -}}
+{{- range $list := list "default" "profiling" "optional" -}}
+{{- range $i, $metric := get ($exporter.metrics | default dict) $list | default list -}}
+{{- if hasKey $metrics $metric.name -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.metrics.%s[%d].name" $list $i) (quote $metric.name) "a metric's name that the profile does not already have") -}}
+{{- end -}}
+{{- $_ := set $metrics $metric.name true -}}
 {{- end -}}
 {{- end -}}
 {{- include "gpu-dra.checkOwnMetricNames" (dict "in" $in "metricNames" ($exporter.metricNames | default dict)) -}}
 {{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}
 {{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" ($exporter.resources.limits.memory | toString | quote) "none with exporter.memory, which makes it") -}}
+{{- end -}}
+{{- $request := (($exporter.resources | default dict).requests | default dict).memory -}}
+{{- if and $exporter.memory $request -}}
+{{- if gt (include "gpu-dra.amount" $request | float64) (include "gpu-dra.amount" $exporter.memory.base | float64) -}}
+{{- include "gpu-dra.ownFault" (list $in "exporter.resources.requests[memory]" ($request | toString | quote) (printf "at most exporter.memory.base, which is %s" $exporter.memory.base)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -122,10 +176,26 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $i, $renamed := $.metricNames.renamed -}}
+{{- if has $renamed.was (list "up" "scrape_duration_seconds" "scrape_samples_scraped" "scrape_samples_post_metric_relabeling" "scrape_series_added") -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "exporter.metricNames.renamed[%d].was" $i) (quote $renamed.was) "a metric of the exporter: this one Prometheus itself makes of each scrape") -}}
+{{- end -}}
+{{- end -}}
 {{- range $list := list "renamed" "renamedLabels" -}}
+{{- $path := printf "exporter.metricNames.%s" $list -}}
+{{- $old := dict -}}
 {{- range $i, $renamed := get $.metricNames $list | default list -}}
+{{- if hasKey $old $renamed.was -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "%s[%d].was" $path $i) (quote $renamed.was) "the name before, which no other entry has") -}}
+{{- end -}}
+{{- $_ := set $old $renamed.was true -}}
 {{- if eq $renamed.was (get $renamed "now") -}}
-{{- include "gpu-dra.ownFault" (list $in (printf "exporter.metricNames.%s[%d].now" $list $i) (quote $renamed.was) "another name, the one of the newer exporter") -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "%s[%d].now" $path $i) (quote $renamed.was) "another name, the one of the newer exporter") -}}
+{{- end -}}
+{{- end -}}
+{{- range $i, $renamed := get $.metricNames $list | default list -}}
+{{- if and (ne $renamed.was (get $renamed "now")) (hasKey $old (get $renamed "now")) -}}
+{{- include "gpu-dra.ownFault" (list $in (printf "%s[%d].now" $path $i) (get $renamed "now" | quote) "a name that no entry has for the one before") -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

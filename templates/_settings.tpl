@@ -107,6 +107,7 @@ nobody knows is not there.
 {{- $_ := set $facts "refusedDeviceClasses" ($cluster.refusedDeviceClasses | default list) -}}
 {{- if $cluster.observed -}}
 {{- $_ := set $facts "kubernetesVersion" ($cluster.kubernetesVersion | default $facts.kubernetesVersion) -}}
+{{- $_ := set $facts "deviceTaints" (has "DRADeviceTaints" (($cluster.gates | default dict).on | default list)) -}}
 {{- $_ := set $facts "extendedResources" ($cluster.extendedResources | default dict) -}}
 {{- end -}}
 {{- else -}}
@@ -117,6 +118,7 @@ nobody knows is not there.
 {{- end -}}
 {{- /* What is on in every component is on for every driver. */ -}}
 {{- $_ := set $facts "extendedResourcesEverywhere" (get $said.featureGates "DRAExtendedResource") -}}
+{{- $_ := set $facts "deviceTaints" (get $said.featureGates "DRADeviceTaints") -}}
 {{- end -}}
 {{- $_ := set .ctx "facts" $facts -}}
 {{- end -}}

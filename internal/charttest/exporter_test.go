@@ -108,6 +108,15 @@ func TestExporterAndItsClaim(t *testing.T) {
 	require.Equal(t, []resourcev1.DeviceToleration{{Operator: resourcev1.DeviceTolerationOpExists}}, newer.Spec.Spec.Devices.Requests[0].Exactly.Tolerations)
 	require.NotEqual(t, claim.Name, newer.Name)
 
+	// So it is where the gate is on before it is so by default: a node with a sick card keeps its exporter.
+	gated := Options{Values: merge(t, nvidiaGroup, "{exporter: {adminAccess: Always}, cluster: {featureGates: {DRADeviceTaints: true}}}")}
+	require.Equal(t, newer.Spec, claims(gated)[0].Spec)
+	for gates, want := range map[string]bool{"DRADeviceTaints": true, "DRAPartitionableDevices": false} {
+		internal := values.Internal{Cluster: values.Cluster{Observed: true, KubernetesVersion: "v1.35.1", Gates: values.Gates{On: []string{gates}}}}
+		hooked := claims(Options{Values: underHooks(t, parse(t, "nodeGroups: [{name: a, drivers: [nvidia]}]"), internal), KubeVersion: "v1.35.1"})
+		require.Equal(t, want, len(hooked[0].Spec.Spec.Devices.Requests[0].Exactly.Tolerations) > 0, gates)
+	}
+
 	// A card with MIG on is published in parts only.
 	static := Options{Values: parse(t, strings.Replace(nvidiaGroup, "drivers:", "partitioning: Static, drivers:", 1)+"exporter: {adminAccess: Always}")}
 	require.Equal(t, "nvidia-any.gpu-dra.deckhouse.io", claims(static)[0].Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName)
@@ -135,6 +144,15 @@ func TestExporterMemoryFollowsTheDevices(t *testing.T) {
 	require.Equal(t, "2G", got)
 	require.Equal(t, "1800000000", vars["GOMEMLIMIT"])
 	require.Equal(t, "2", vars["GOMAXPROCS"])
+	_, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {resources: {limits: {memory: 10E}}}}}")}, "exporter-nvidia-a")
+	require.Equal(t, "8280000000000000000", vars["GOMEMLIMIT"], "more than Kubernetes can count")
+	// A small exporter does not ask for more than it may have.
+	small := strings.Replace(nvidiaGroup, "nvidia", "acme", 1) + `customDrivers:
+- {name: acme, driverName: acme.example, exporter: {image: {repository: r.example/a, tag: v1}, port: 1, memory: {base: 32Mi, perDevice: 1Mi}, resources: {limits: {cpu: 20m}}}}`
+	c, _ := exporterOf(t, Options{Values: parse(t, small)}, "exporter-acme-a")
+	require.Equal(t, "40Mi", c.Resources.Limits.Memory().String())
+	require.Equal(t, "40Mi", c.Resources.Requests.Memory().String())
+	require.Equal(t, "20m", c.Resources.Requests.Cpu().String())
 	_, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {extraEnv: [{name: GOMEMLIMIT, value: 1GiB}], resources: {limits: {}}}}}")}, "exporter-nvidia-a")
 	require.Equal(t, "1GiB", vars["GOMEMLIMIT"])
 }
@@ -200,7 +218,40 @@ func TestEveryExporterMakesAPod(t *testing.T) {
 			for key, value := range env(t, c) {
 				require.NotRegexp(t, `\{[a-zA-Z]+\}`, value, "%s: %s", name, key)
 			}
-			require.NotEmpty(t, c.Resources.Limits.Memory())
+			require.False(t, c.Resources.Limits.Memory().IsZero(), name)
 		}
 	}
+}
+
+// What the schema itself can say of an exporter of the user's own.
+func TestSchemaOfOwnExporters(t *testing.T) {
+	own := func(more string) Options {
+		return Options{Values: parse(t, "customDrivers: [{name: acme, driverName: npu.acme.example, exporter: {image: {repository: r.example/a, tag: v1.0.0}, port: 9000, command: [/a], "+more+"}}]")}
+	}
+	for more, path := range map[string]string{
+		"path: //metrics":         "/exporter/path",
+		"path: /a//b":             "/exporter/path",
+		"path: /./m":              "/exporter/path",
+		"health: {path: /a/../b}": "/exporter/health/path",
+		"runAsUser: 2147483648":   "/exporter/runAsUser",
+		"mounts: [{name: x, hostPath: /a/../../etc}]":                                           "/exporter/mounts/0/hostPath",
+		"mounts: [{name: x, hostPath: '{kubeletRoot}..'}]":                                      "/exporter/mounts/0/hostPath",
+		"mounts: [{name: x, hostPath: /a, path: /b/..}]":                                        "/exporter/mounts/0/path",
+		"waitFor: [{what: x, hostPath: /a, anyOf: [../b]}]":                                     "/exporter/waitFor/0/anyOf/0",
+		"config: {path: /a/../b, files: {c: d}}":                                                "/exporter/config/path",
+		"env: [{name: A, field: spec.containers}]":                                              "/exporter/env/0/field",
+		"sidecar: {env: [{name: A, field: spec.volumes}]}":                                      "/exporter/sidecar/env/0/field",
+		"sidecar: {env: [{name: A, value: b, when: {since: '1.0'}}]}":                           "/exporter/sidecar/env/0",
+		"metricNames: {labels: {accelerator: a}, series: {power: [{metrics: [p], factor: 0}]}}": "/exporter/metricNames/series/power/0/factor",
+		"metricNames: {labels: {accelerator: a}, renamed: [{was: a, now: b, factor: 0}]}":       "/exporter/metricNames/renamed/0/factor",
+	} {
+		require.Contains(t, refusal(t, own(more)), "/customDrivers/0"+path, more)
+	}
+	for _, more := range []string{
+		"path: /", "path: ''", "path: /metrics/", "runAsUser: 2147483647", "mounts: [{name: x, hostPath: '/a/..b/c..'}, {name: z, hostPath: '{kubeletRoot}', path: '{driverRoot}/x'}]",
+		"env: [{name: A, field: status.podIPs}]", "metricNames: {labels: {accelerator: a}, renamed: [{was: a, now: b, factor: 0.0000001}]}",
+	} {
+		require.Empty(t, refusal(t, own(more)), more)
+	}
+	require.Contains(t, refusal(t, Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {runtimeClassName: a..b}}}")}), "/drivers/nvidia/exporter/runtimeClassName")
 }

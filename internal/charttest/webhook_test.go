@@ -106,6 +106,52 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// Sidecars have the files of the DaemonSet's exporter, made by the same templates; what differs in each pod is left to fill in.
+func TestSidecarFiles(t *testing.T) {
+	config := func(in string) *settings.SidecarConfig {
+		all := objects(t, Options{Values: parse(t, in)})
+		c, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](all, "controller-config").Data["config.yaml"]))
+		require.NoError(t, err)
+		return c.Sidecar
+	}
+	onNodes := func(in string) map[string]string {
+		return Find[*corev1.ConfigMap](objects(t, Options{Values: parse(t, in)}), "exporter-nvidia").Data
+	}
+	in := func(mode, more string) string {
+		return nvidiaGroup + "exporter: {mode: " + mode + ", sidecar: {namespaces: [a]}" + more + "}"
+	}
+	for _, more := range []string{"", ", metrics: Custom, customMetrics: [DCGM_FI_DEV_GPU_UTIL, DCGM_FI_DEV_OF_THE_FUTURE]"} {
+		got := config(in("Sidecar", more)).ExporterFiles
+		require.Equal(t, onNodes(in("DaemonSet", more)), got["nvidia"], more)
+		require.NotContains(t, got["nvidia"]["counters.csv"], "_PROF_")
+		require.Len(t, got, 1, "no other exporter runs as a sidecar")
+	}
+	own := config(in("Sidecar", "") + `
+customDrivers:
+- {name: acme, driverName: acme.example, exporter: {image: {repository: r.example/a, tag: v1}, port: 9000, command: [/a], sidecar: {}, config: {path: /a, files: {b: "{listen} {interval} {profiling} {metrics}"}}}}`)
+	require.Equal(t, "{listen} {interval} false []", own.ExporterFiles["acme"]["b"])
+	refused(t, map[string][]string{
+		in("Sidecar", ", metrics: Custom, customMetrics: [DCGM_FI_DEV_GPU_UTIL, DCGM_FI_PROF_SM_ACTIVE]"): {
+			`- exporter.customMetrics[1]: found "DCGM_FI_PROF_SM_ACTIVE", a profiling metric of the driver nvidia, expected none with exporter.mode Sidecar`,
+		},
+		in("DaemonSet", ", metrics: Custom, customMetrics: [DCGM_FI_PROF_SM_ACTIVE]"): {},
+	})
+}
+
+// cert-manager's Secret is none of Helm's, and its type cannot be changed: with another maker it is another Secret.
+func TestEachMakerHasASecretOfItsOwn(t *testing.T) {
+	names := map[string]string{}
+	for maker, o := range webhooks(t) {
+		all := objects(t, o)
+		c, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](all, "controller-config").Data["config.yaml"]))
+		require.NoError(t, err)
+		names[maker] = c.Sidecar.Webhook.Secret
+	}
+	require.Equal(t, map[string]string{
+		"controller": "controller-webhook-certificate", "hook": "controller-webhook-certificate", "cert-manager": "controller-webhook-certificate-cert-manager",
+	}, names)
+}
+
 // The webhook's objects and the controller's Deployment, as they stand in golden files.
 func TestGoldenWebhook(t *testing.T) {
 	chart, err := Load()

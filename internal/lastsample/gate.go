@@ -24,11 +24,14 @@ const (
 	waits = 2
 	// remembered are how many intervals ago somebody may have scraped to be waited for.
 	remembered = 3
-	// reserve of the grace period is for ending the exporter itself.
-	reserve = 1500 * time.Millisecond
 	// least is waited even where the main containers have used the grace period up: the kubelet leaves 2 s then.
 	least = 500 * time.Millisecond
+	// most are how many scrapers are remembered: a pod has few, and a stranger a request must not fill the memory.
+	most = 100
 )
+
+// Reserve of the grace period is for what comes after the wait: ending the answers under way and the exporter.
+const Reserve = 1500 * time.Millisecond
 
 // Gate knows who scrapes, and says when the exporter may end. It is told the time.
 type Gate struct {
@@ -72,7 +75,7 @@ func (g *Gate) Tell(now time.Time) (until time.Time) {
 	if began.IsZero() {
 		began = now
 	}
-	until = began.Add(g.timing.Grace - reserve)
+	until = began.Add(g.timing.Grace - Reserve)
 	if earliest := now.Add(least); until.Before(earliest) {
 		until = earliest
 	}
@@ -87,8 +90,7 @@ func (g *Gate) Scraped(scraper string, began, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.seen[scraper] = now
-	// A pod has few scrapers; a stranger a request must not fill the memory.
-	if len(g.seen) > 100 {
+	if len(g.seen) > most {
 		g.forget(now)
 	}
 	if g.told.IsZero() || began.Before(g.told) {
@@ -101,11 +103,18 @@ func (g *Gate) Scraped(scraper string, began, now time.Time) {
 	}
 }
 
+// forget those that nobody waits for any more and, where all are of late, who was there longest ago.
 func (g *Gate) forget(now time.Time) {
+	oldest, at := "", now
 	for scraper, last := range g.seen {
-		if now.Sub(last) > remembered*g.timing.Interval || len(g.seen) > 100 {
+		if now.Sub(last) > remembered*g.timing.Interval {
 			delete(g.seen, scraper)
+		} else if !last.After(at) {
+			oldest, at = scraper, last
 		}
+	}
+	if len(g.seen) > most {
+		delete(g.seen, oldest)
 	}
 }
 

@@ -81,3 +81,24 @@ func TestStrangersDoNotFillTheMemory(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(g.seen), 101)
 }
+
+// Who is waited for does not hang on the order of a map: the ones that are gone make room first, then who came longest ago.
+func TestWhoIsForgotten(t *testing.T) {
+	g := NewGate(Timing{Interval: time.Second, Grace: time.Minute})
+	for i := range most - 1 {
+		g.Scraped(fmt.Sprint("gone", i), at(0), at(0))
+	}
+	g.Scraped("prometheus", at(9), at(9))
+	g.Scraped("second", at(10), at(10))
+	require.Len(t, g.seen, 2, "only they scraped in the last three intervals")
+	for i := range most - 2 {
+		g.Scraped(fmt.Sprint("new", i), at(10), at(10))
+	}
+	require.Len(t, g.seen, most)
+	g.Scraped("latest", at(11), at(11))
+	require.Len(t, g.seen, most)
+	require.NotContains(t, g.seen, "prometheus", "it was there longest ago")
+	for _, scraper := range []string{"second", "latest"} {
+		require.Contains(t, g.seen, scraper)
+	}
+}

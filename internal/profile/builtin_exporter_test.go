@@ -88,7 +88,9 @@ func TestCapabilitiesOfExporters(t *testing.T) {
 		}
 		if s := d.Exporter.Sidecar; s != nil {
 			require.Equal(t, s.Resources.Requests, s.Resources.Limits, "%s: or the sidecar changes the pod's QoS class", d.Name)
-			require.Contains(t, s.Env, Env{Name: "DCGM_EXPORTER_LISTEN", Value: "{listen}"})
+			require.Contains(t, s.Env, SidecarEnv{Name: "DCGM_EXPORTER_LISTEN", Value: "{listen}"})
+			require.Contains(t, s.Env, SidecarEnv{Name: "DCGM_EXPORTER_COLLECTORS", Value: "{config}/counters.csv"}, "without it the image's own list has profiling counters")
+			require.Contains(t, d.Exporter.Config.Files, "counters.csv")
 		}
 	}
 }

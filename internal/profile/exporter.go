@@ -12,7 +12,8 @@ import (
 // own in a sidecar), {port}, {interval}, {intervalMs} and {intervalSeconds} (the same time as `30s`, milliseconds, and seconds
 // rounded up), {namespace}, {kubeletRoot}, {driverRoot}, {driverRootParent} and {driverRootName}. Texts of config know the
 // first five and {counters} (a line `name, type, help` a metric), {metrics} (the names as a JSON list, empty for all) and
-// {profiling} (true or false).
+// {profiling} (true or false). A sidecar's args and env know the first five and {config}, the folder with the texts of config;
+// its interval is a second at most, so that the last sample is of the engine's end.
 type Exporter struct {
 	// Image of the exporter.
 	Image PluginImage `json:"image"`
@@ -51,7 +52,7 @@ type Exporter struct {
 	Metrics ExporterMetrics `json:"metrics,omitempty"`
 	// Resources where the settings say nothing; the memory limit follows from Memory.
 	Resources *ContainerResources `json:"resources,omitempty"`
-	// Memory limit as a function of the devices of a node; nil: as Resources says.
+	// Memory limit as a function of the devices of a node, in a sidecar of those of the pod; nil: as Resources says.
 	Memory *ExporterMemory `json:"memory,omitempty"`
 	// MetricNames tell the recording rules what the metrics mean.
 	MetricNames *MetricNames `json:"metricNames,omitempty"`
@@ -136,7 +137,7 @@ type Counter struct {
 	Help string `json:"help"`
 }
 
-// ExporterMemory limits memory: base + perDevice for each device of the node, both in whole Mi.
+// ExporterMemory limits memory: base + perDevice for each device, both in whole Mi.
 type ExporterMemory struct {
 	Base      string `json:"base"`
 	PerDevice string `json:"perDevice"`
@@ -145,9 +146,19 @@ type ExporterMemory struct {
 }
 
 // ExporterSidecar is what differs inside a pod of somebody else: no rights, no host, no other devices than the pod's. The rest
-// (image, port, path, command) is the exporter's.
+// (image, port, path, command, files of config, memory) is the exporter's.
 type ExporterSidecar struct {
-	Args      []string            `json:"args,omitempty"`
-	Env       []Env               `json:"env,omitempty"`
+	Args []string     `json:"args,omitempty"`
+	Env  []SidecarEnv `json:"env,omitempty"`
+	// Resources: the limits are the requests too. They go over what Memory makes.
 	Resources *ContainerResources `json:"resources,omitempty"`
+}
+
+// SidecarEnv is an environment variable of a sidecar: a value, or a field of the pod. Sidecars of one exporter differ in nothing
+// that a condition could ask for.
+type SidecarEnv struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+	// Field is a path of the downward API (`metadata.name`).
+	Field string `json:"field,omitempty"`
 }

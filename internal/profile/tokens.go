@@ -21,8 +21,8 @@ var runTokens = []string{"{listen}", "{port}", "{interval}", "{intervalMs}", "{i
 // exporterTokens are those of an exporter's env and args.
 var exporterTokens = append(append([]string{"{namespace}"}, runTokens...), pathTokens...)
 
-// sidecarTokens: in somebody else's pod there is no host.
-var sidecarTokens = runTokens
+// sidecarTokens: in somebody else's pod there is no host. {config} is where the exporter's own files are.
+var sidecarTokens = append([]string{"{config}"}, runTokens...)
 
 // configTokens are those of an exporter's own files, which all node groups share.
 var configTokens = append([]string{"{counters}", "{metrics}", "{profiling}"}, runTokens...)

@@ -2,9 +2,13 @@ package profile
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 var (
@@ -14,7 +18,8 @@ var (
 	configFile  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	metricName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 	wholeMi     = regexp.MustCompile(`^(0|[1-9][0-9]{0,6})Mi$`)
-	urlPath     = regexp.MustCompile(`^/[A-Za-z0-9/._~-]*$`)
+	// urlPath has no empty element and none that begins with a dot: net/http panics at some of those.
+	urlPath = regexp.MustCompile(`^/$|^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?$`)
 )
 
 // ownVolumes are names of volumes that the chart gives the exporter's pod.
@@ -72,13 +77,13 @@ func (c *checker) exporter(d *Driver) {
 
 func (c *checker) url(field, path string) {
 	if !urlPath.MatchString(path) {
-		c.wrong(field, path, "a path of a URL, which starts with a slash")
+		c.wrong(field, path, "a path of a URL, which starts with a slash, without empty elements and without those that begin with a dot")
 	}
 }
 
 func (c *checker) exporterSecurity(e *Exporter) {
-	if e.RunAsUser < 0 {
-		c.wrong("exporter.runAsUser", e.RunAsUser, "the number of a user, or 0 for root")
+	if e.RunAsUser < 0 || e.RunAsUser > math.MaxInt32 {
+		c.wrong("exporter.runAsUser", e.RunAsUser, "the number of a user, at most 2147483647, or 0 for root")
 	}
 	if e.Privileged != "" && len(e.Capabilities) > 0 {
 		c.wrong("exporter.capabilities", phrase(fmt.Sprint(len(e.Capabilities))), "none in a privileged container, which has all of them")
@@ -137,11 +142,6 @@ func (e *Exporter) eachWhen(f func(field string, e *Exporter, w *When)) {
 	}
 	for i, x := range e.Rules {
 		call(x.When, "exporter.rules[%d].when", i)
-	}
-	if e.Sidecar != nil {
-		for i, x := range e.Sidecar.Env {
-			call(x.When, "exporter.sidecar.env[%d].when", i)
-		}
 	}
 }
 
@@ -228,6 +228,12 @@ func (c *checker) exporterMemory(e *Exporter) {
 		if limit, ok := e.Resources.Limits["memory"]; ok {
 			c.wrong("exporter.resources.limits[memory]", limit.String(), "none with exporter.memory, which makes it")
 		}
+		// On a node without a device the limit is the base.
+		if base, err := resource.ParseQuantity(m.Base); err == nil {
+			if request, ok := e.Resources.Requests["memory"]; ok && request.Cmp(base) > 0 {
+				c.wrong("exporter.resources.requests[memory]", request.String(), "at most exporter.memory.base, which is "+m.Base)
+			}
+		}
 	}
 }
 
@@ -242,6 +248,30 @@ func (c *checker) sidecar(e *Exporter) {
 	for i, text := range s.Args {
 		c.tokens(fmt.Sprintf("exporter.sidecar.args[%d]", i), text, sidecarTokens)
 	}
-	c.env("exporter.sidecar.", s.Env, sidecarTokens)
-	c.resources("exporter.sidecar.resources.", s.Resources)
+	env := make([]Env, len(s.Env))
+	for i, v := range s.Env {
+		env[i] = Env{Name: v.Name, Value: v.Value, Field: v.Field}
+	}
+	c.env("exporter.sidecar.", env, sidecarTokens)
+	c.sidecarResources(s.Resources)
+}
+
+// sidecarResources: what requests less than it is limited to, or is not limited, would take a pod out of the class Guaranteed.
+func (c *checker) sidecarResources(r *ContainerResources) {
+	const at = "exporter.sidecar.resources."
+	c.resources(at, r)
+	if r == nil {
+		return
+	}
+	for _, name := range sortedKeys(r.Limits) {
+		if limit := r.Limits[name]; limit.IsZero() && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
+			c.wrong(fmt.Sprintf("%slimits[%s]", at, name), limit.String(), "an amount above 0")
+		}
+	}
+	for _, name := range sortedKeys(r.Requests) {
+		request := r.Requests[name]
+		if limit, ok := r.Limits[name]; !ok || request.Cmp(limit) < 0 {
+			c.wrong(fmt.Sprintf("%srequests[%s]", at, name), request.String(), "the amount that stands in limits, or none")
+		}
+	}
 }

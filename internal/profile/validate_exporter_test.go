@@ -34,7 +34,9 @@ func validExporter() *Exporter {
 			Series:  map[string][]MetricSeries{"power": {{Metrics: []string{"acme_power"}, Match: map[string]string{"kind": "a b"}, Factor: 0.001, Aggregate: "sum"}}},
 			Renamed: []Renamed{{Was: "a", Now: "b"}}, RenamedLabels: []RenamedLabel{{Was: "a", Now: "b"}},
 		},
-		Sidecar:    &ExporterSidecar{Args: []string{"--listen={listen}"}, Env: []Env{{Name: "A", Value: "b"}}},
+		Sidecar: &ExporterSidecar{Args: []string{"--listen={listen}"}, Env: []SidecarEnv{{Name: "A", Value: "{config}/metrics.csv"}}, Resources: &ContainerResources{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
+		}},
 		Unverified: []string{"its numbers"},
 	}
 }
@@ -50,12 +52,18 @@ func TestValidateNamesTheFieldOfAnExporter(t *testing.T) {
 		"min version":   {func(e *Exporter) { e.MinVersion = "2" }, `exporter.minVersion: found "2", expected a version such as 4.8.3`},
 		"port":          {func(e *Exporter) { e.Port = 0 }, `exporter.port: found 0, expected the port of the metrics`},
 		"path":          {func(e *Exporter) { e.MetricsPath = "metrics" }, `exporter.path: found "metrics", expected a path of a URL`},
+		"no element":    {func(e *Exporter) { e.MetricsPath = "/a//b" }, `exporter.path: found "/a//b", expected a path of a URL`},
+		"two slashes":   {func(e *Exporter) { e.MetricsPath = "//metrics" }, `exporter.path: found "//metrics", expected a path of a URL`},
+		"a dot":         {func(e *Exporter) { e.MetricsPath = "/./m" }, `exporter.path: found "/./m", expected a path of a URL`},
+		"upwards":       {func(e *Exporter) { e.Health.Path = "/a/../b" }, `exporter.health.path: found "/a/../b", expected a path of a URL`},
 		"health":        {func(e *Exporter) { e.Health.Path = "" }, `exporter.health.path: found ""`},
 		"health port":   {func(e *Exporter) { e.Health.Port = e.Port }, `exporter.health.port: found 9500, expected a port that nothing else`},
 		"command":       {func(e *Exporter) { e.Command[0] = "a{port}" }, `exporter.command[0]: found "a{port}", expected no token`},
 		"args":          {func(e *Exporter) { e.Args[0] = "{featureGates}" }, `exporter.args[0]: found "{featureGates}", expected one of the tokens {namespace}, {listen}`},
 		"env":           {func(e *Exporter) { e.Env[0].Name = "a-b" }, `exporter.env[0].name: found "a-b"`},
 		"user":          {func(e *Exporter) { e.RunAsUser = -1 }, `exporter.runAsUser: found -1`},
+		"large user":    {func(e *Exporter) { e.RunAsUser = 1 << 31 }, `exporter.runAsUser: found 2147483648, expected the number of a user, at most 2147483647`},
+		"request":       {func(e *Exporter) { e.Resources.Requests = memory("257Mi") }, `exporter.resources.requests[memory]: found "257Mi", expected at most exporter.memory.base, which is 256Mi`},
 		"privileged":    {func(e *Exporter) { e.Privileged = "because" }, `exporter.capabilities: found 1, expected none in a privileged container`},
 		"capability":    {func(e *Exporter) { e.Capabilities[0].Name = "ALL" }, `exporter.capabilities[0].name: found "ALL"`},
 		"reason":        {func(e *Exporter) { e.Capabilities[0].Reason = " " }, `exporter.capabilities[0].reason: found " ", expected why it is needed`},
@@ -95,6 +103,14 @@ func TestValidateNamesTheFieldOfAnExporter(t *testing.T) {
 		"sidecar":       {func(e *Exporter) { e.Command = nil }, `exporter.command: found none, expected the exporter's program`},
 		"sidecar args":  {func(e *Exporter) { e.Sidecar.Args[0] = "{kubeletRoot}" }, `exporter.sidecar.args[0]: found "{kubeletRoot}"`},
 		"sidecar env":   {func(e *Exporter) { e.Sidecar.Env[0].Value = "" }, `exporter.sidecar.env[0]: found value "" and field ""`},
+		"no limit":      {func(e *Exporter) { e.Sidecar.Resources.Limits[corev1.ResourceMemory] = resource.Quantity{} }, `exporter.sidecar.resources.limits[memory]: found "0", expected an amount above 0`},
+		"less asked": {func(e *Exporter) {
+			e.Sidecar.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("50m")}
+		}, `exporter.sidecar.resources.requests[cpu]: found "50m", expected the amount that stands in limits, or none`},
+		"unlimited":     {func(e *Exporter) { e.Sidecar.Resources.Requests = memory("1Gi") }, `exporter.sidecar.resources.requests[memory]: found "1Gi", expected the amount that stands in limits, or none`},
+		"twice":         {func(e *Exporter) { e.MetricNames.Renamed = append(e.MetricNames.Renamed, Renamed{Was: "a", Now: "c"}) }, `exporter.metricNames.renamed[1].was: found "a", expected the name before, which no other entry has`},
+		"a circle":      {func(e *Exporter) { e.MetricNames.Renamed = append(e.MetricNames.Renamed, Renamed{Was: "b", Now: "c"}) }, `exporter.metricNames.renamed[0].now: found "b", expected a name that no entry has for the one before`},
+		"of Prometheus": {func(e *Exporter) { e.MetricNames.Renamed[0].Was = "up" }, `exporter.metricNames.renamed[0].was: found "up", expected a metric of the exporter`},
 		"unverified":    {func(e *Exporter) { e.Unverified[0] = "" }, `exporter.unverified[0]: found ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +126,18 @@ func TestValidateNamesTheFieldOfAnExporter(t *testing.T) {
 	require.ErrorContains(t, d.Validate(), "expected at most 54 characters: pods of its exporter")
 	d.Name = d.Name[1:]
 	require.NoError(t, d.Validate())
+}
+
+func memory(amount string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(amount)}
+}
+
+func TestPathsOfAnExporter(t *testing.T) {
+	for _, path := range []string{"/", "/metrics", "/metrics/", "/a/b-c.d~e_f", "/-/x"} {
+		d := valid()
+		d.Exporter.MetricsPath = path
+		require.NoError(t, d.Validate(), path)
+	}
 }
 
 func TestConditionsOfAnExporterInAPlugin(t *testing.T) {

@@ -50,15 +50,20 @@ func (c *checker) metricNames(m *MetricNames) {
 	if len(m.Renamed) > 64 {
 		c.wrong(at+"renamed", phrase(fmt.Sprintf("%d entries", len(m.Renamed))), "at most 64")
 	}
+	metrics := make([]RenamedLabel, len(m.Renamed))
 	for i, r := range m.Renamed {
-		field := fmt.Sprintf("%srenamed[%d].", at, i)
-		c.renamed(field, r.Was, r.Now, seriesName)
-		c.factor(field, r.Factor)
+		metrics[i] = RenamedLabel{Was: r.Was, Now: r.Now}
+		c.factor(fmt.Sprintf("%srenamed[%d].", at, i), r.Factor)
+		if slices.Contains(ofPrometheus, r.Was) {
+			c.wrong(fmt.Sprintf("%srenamed[%d].was", at, i), r.Was, "a metric of the exporter: this one Prometheus itself makes of each scrape")
+		}
 	}
-	for i, r := range m.RenamedLabels {
-		c.renamed(fmt.Sprintf("%srenamedLabels[%d].", at, i), r.Was, r.Now, metricName)
-	}
+	c.renamed(at+"renamed", metrics, seriesName)
+	c.renamed(at+"renamedLabels", m.RenamedLabels, metricName)
 }
+
+// ofPrometheus are series that a scrape leaves whatever the exporter says: a rule of that name would mix with them.
+var ofPrometheus = []string{"up", "scrape_duration_seconds", "scrape_samples_scraped", "scrape_samples_post_metric_relabeling", "scrape_series_added"}
 
 func (c *checker) series(field string, s MetricSeries) {
 	if n := len(s.Metrics); n == 0 || n > 4 {
@@ -88,11 +93,22 @@ func (c *checker) factor(field string, factor float64) {
 	}
 }
 
-func (c *checker) renamed(field, was, now string, name *regexp.Regexp) {
-	if !name.MatchString(was) {
-		c.wrong(field+"was", was, "the name before")
+// renamed: each old name is made of one new one, and a new one is never made itself, or rules would go in a circle.
+func (c *checker) renamed(at string, list []RenamedLabel, name *regexp.Regexp) {
+	old := map[string]bool{}
+	for i, r := range list {
+		field := fmt.Sprintf("%s[%d].", at, i)
+		if !name.MatchString(r.Was) || old[r.Was] {
+			c.wrong(field+"was", r.Was, "the name before, which no other entry has")
+		}
+		old[r.Was] = true
+		if !name.MatchString(r.Now) || r.Now == r.Was {
+			c.wrong(field+"now", r.Now, "another name, the one of the newer exporter")
+		}
 	}
-	if !name.MatchString(now) || now == was {
-		c.wrong(field+"now", now, "another name, the one of the newer exporter")
+	for i, r := range list {
+		if r.Now != r.Was && old[r.Now] {
+			c.wrong(fmt.Sprintf("%s[%d].now", at, i), r.Now, "a name that no entry has for the one before")
+		}
 	}
 }

@@ -34,6 +34,8 @@ type SidecarConfig struct {
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 	// ExporterImages by name of the driver profile.
 	ExporterImages map[string]string `json:"exporterImages,omitempty"`
+	// ExporterFiles are texts by name of the driver profile and of the file. Tokens of what differs in a pod are not filled in.
+	ExporterFiles map[string]map[string]string `json:"exporterFiles,omitempty"`
 	// Webhook object, its Service and the Secret with its certificate.
 	Webhook WebhookConfig `json:"webhook"`
 }

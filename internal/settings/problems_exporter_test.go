@@ -21,3 +21,15 @@ func TestExporterImagesTooOldForDRA(t *testing.T) {
 	require.Contains(t, got, "nodeGroups[0].driverOverrides.nvidia.exporter.image.tag: "+want)
 	require.Len(t, got, 3, "and the driver that nobody knows")
 }
+
+func TestProfilingMetricsInSidecars(t *testing.T) {
+	s := &Settings{Exporter: Exporter{Mode: "Sidecar", Metrics: "Custom", CustomMetrics: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_SM_ACTIVE", "GPU_PROF_X"}}}
+	set, _ := Profiles(s)
+	vanilla := profile.Distribution{Name: "Vanilla"}
+	require.Equal(t, []string{`exporter.customMetrics[1]: found "DCGM_FI_PROF_SM_ACTIVE", a profiling metric of the driver nvidia, ` +
+		"expected none with exporter.mode Sidecar: one engine on a card can serve them; use the mode DaemonSet"}, lines(Problems(s, set, vanilla)))
+	s.Exporter.Mode = "DaemonSet"
+	require.Empty(t, Problems(s, set, vanilla))
+	s.Exporter.Mode, s.Exporter.Metrics = "Sidecar", "Default"
+	require.Empty(t, Problems(s, set, vanilla), "the names count with Custom only")
+}

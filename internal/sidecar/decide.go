@@ -125,11 +125,19 @@ func (c Config) doubts(pod *corev1.Pod) []string {
 // leaving is what the sidecar needs to end.
 const leaving = 2 * time.Second
 
+// longestGrace counts where a pod says more: in nanoseconds its number may be none that fits.
+const longestGrace = 365 * 24 * time.Hour
+
 func graceOf(pod *corev1.Pod) time.Duration {
-	if s := pod.Spec.TerminationGracePeriodSeconds; s != nil {
-		return time.Duration(*s) * time.Second
+	s := pod.Spec.TerminationGracePeriodSeconds
+	switch {
+	case s == nil:
+		return usualGrace
+	case *s < 0:
+		// Kubernetes before 1.37 takes such pods; who deletes one gives it a second.
+		return time.Second
 	}
-	return usualGrace
+	return time.Duration(min(*s, int64(longestGrace/time.Second))) * time.Second
 }
 
 // driver finds the one driver whose devices the pod's claims ask for and whose exporter works as a sidecar.
@@ -137,17 +145,18 @@ func (c Config) driver(in Input) (string, *Refusal) {
 	if len(in.Pod.Spec.ResourceClaims) == 0 {
 		return "", refuse(NoClaim, "spec.resourceClaims is empty: the exporter shows the devices of a claim")
 	}
-	var without, unknown, unread []string
-	var found []string
+	var without, unread, found []string
+	var all sight
 	for _, named := range in.Pod.Spec.ResourceClaims {
 		claim, ok := in.Claims[named.Name]
 		if !ok || claim.Problem != "" {
 			unread = append(unread, fmt.Sprintf("claim %s: %s", named.Name, claim.Problem))
 			continue
 		}
-		drivers, others := c.driversOf(claim)
-		unknown = append(unknown, others...)
-		for _, d := range drivers {
+		seen := c.look(claim)
+		all.unknown = append(all.unknown, seen.unknown...)
+		all.unshown = append(all.unshown, seen.unshown...)
+		for _, d := range seen.drivers {
 			if c.Drivers[d].Exporter == nil {
 				without = append(without, d)
 			} else if !slices.Contains(found, d) {
@@ -163,29 +172,46 @@ func (c Config) driver(in Input) (string, *Refusal) {
 	case len(unread) > 0:
 		return "", refuse(ClaimUnreadable, "%s", strings.Join(unread, "; "))
 	case len(without) > 0:
-		return "", refuse(NoSidecar, "the profile of driver %s has no exporter that works without rights on the node; use exporter.mode DaemonSet", without[0])
+		return "", refuse(NoSidecar, "driver %s %s; use exporter.mode DaemonSet", without[0], c.Drivers[without[0]].Without)
+	case len(all.unknown) > 0:
+		return "", refuse(DriverUnknown, "%s: no driver profile has it; name the driver of your own classes in deviceClasses.extra", strings.Join(all.unknown, ", "))
+	case len(all.unshown) > 0:
+		return "", refuse(NoSidecar, "%s: no exporter shows such devices, which go to virtual machines or are no accelerators", strings.Join(all.unshown, ", "))
 	}
-	return "", refuse(DriverUnknown, "%s: no driver profile has it; name the driver of your own classes in deviceClasses.extra", strings.Join(unknown, ", "))
+	return "", refuse(NoClaim, "its claims ask for no device")
 }
 
-// driversOf a claim, and what of it nobody knows. Devices that were allocated say more than the classes asked for.
-func (c Config) driversOf(claim Claim) (drivers, unknown []string) {
+// sight of a claim: names of profiles, what of it no exporter shows, and what nobody knows.
+type sight struct{ drivers, unshown, unknown []string }
+
+// look at a claim. Devices that were allocated say more than the classes asked for, except where all of these are for virtual
+// machines: such a device comes from the same driver.
+func (c Config) look(claim Claim) sight {
+	var out sight
+	for _, class := range claim.Classes {
+		if d, ok := c.Classes[class]; ok {
+			out.drivers = append(out.drivers, d)
+		} else if c.Unshown[class] {
+			out.unshown = append(out.unshown, "DeviceClass "+class)
+		} else {
+			out.unknown = append(out.unknown, "DeviceClass "+class)
+		}
+	}
+	if len(out.unshown) > 0 && len(out.drivers)+len(out.unknown) == 0 {
+		return out
+	}
+	var allocated sight
 	for _, name := range claim.Drivers {
 		for _, profile := range sorted(c.Drivers) {
-			if slices.Contains(c.Drivers[profile].DriverNames, name) {
-				drivers = append(drivers, profile)
+			if d := c.Drivers[profile]; d.Name == name {
+				allocated.drivers = append(allocated.drivers, profile)
+			} else if slices.Contains(d.Others, name) {
+				allocated.unshown = append(allocated.unshown, "driver "+name)
 			}
 		}
 	}
-	if len(drivers) > 0 {
-		return drivers, nil
+	if len(allocated.drivers)+len(allocated.unshown) > 0 {
+		return allocated
 	}
-	for _, class := range claim.Classes {
-		if d, ok := c.Classes[class]; ok {
-			drivers = append(drivers, d)
-		} else {
-			unknown = append(unknown, "DeviceClass "+class)
-		}
-	}
-	return drivers, unknown
+	return out
 }

@@ -1,6 +1,8 @@
 package sidecar
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +24,15 @@ func config() Config {
 	return Config{
 		Namespaces: []string{"inference"}, Image: "registry.example/gpu-dra:v1", Interval: 5 * time.Second,
 		Drivers: map[string]Driver{
-			"acme": {DriverNames: []string{"npu.acme.example", "link.acme.example"}, Exporter: &Exporter{
+			"acme": {Name: "npu.acme.example", Others: []string{"link.acme.example"}, Exporter: &Exporter{
 				Image: "registry.example/exporter:v2", Command: []string{"/usr/bin/exporter"}, Args: []string{"--listen={listen}"},
 				Env: []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}}, Port: 9400, Path: "/metrics", Limits: list("100m", "256Mi"),
 			}},
-			"beta":   {DriverNames: []string{"beta.example"}, Exporter: &Exporter{Image: "b", Command: []string{"/b"}, Port: 9500, Path: "/m"}},
-			"rights": {DriverNames: []string{"rights.example"}},
+			"beta":   {Name: "beta.example", Exporter: &Exporter{Image: "b", Command: []string{"/b"}, Port: 9500, Path: "/m"}},
+			"rights": {Name: "rights.example", Without: "has no exporter that works without rights"},
 		},
 		Classes: map[string]string{"npu.acme.example": "acme", "beta.example": "beta", "rights.example": "rights"},
+		Unshown: map[string]bool{"vfio.acme.example": true},
 	}
 }
 
@@ -67,7 +70,7 @@ func TestInjects(t *testing.T) {
 	require.Equal(t, []string{Installer, Container, "download"}, names)
 	require.Equal(t, pod().Spec.Containers, got.Spec.Containers)
 	require.Equal(t, map[string]string{v1alpha1.LabelExporter: "sidecar", "app": "engine", v1alpha1.LabelClaim: "gpu-16gb-min"}, got.Labels)
-	require.Equal(t, map[string]string{v1alpha1.AnnotationSidecar: "injected: acme"}, got.Annotations)
+	require.Equal(t, map[string]string{v1alpha1.AnnotationSidecar: "injected: acme", safeVolumes: Volume}, got.Annotations)
 	require.Len(t, got.Spec.Volumes, 1)
 	require.NotNil(t, got.Spec.Volumes[0].EmptyDir)
 
@@ -82,7 +85,7 @@ func TestInjects(t *testing.T) {
 	require.Nil(t, c.LivenessProbe)
 	require.Equal(t, []string{binary}, c.Command)
 	require.Equal(t, []string{"sidecar", "run", "--listen=:9400", "--path=/metrics", "--interval=5s", "--grace=1m0s", "--", "/usr/bin/exporter", "--listen={listen}"}, c.Args)
-	require.Equal(t, []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}}, c.Env)
+	require.Equal(t, []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}, {Name: "GOMAXPROCS", Value: "1"}}, c.Env)
 	require.Equal(t, []corev1.ContainerPort{{Name: PortName, ContainerPort: 9400, Protocol: corev1.ProtocolTCP}}, c.Ports)
 	require.Equal(t, []string{binary, "sidecar", "ending", "--port=9400"}, c.Lifecycle.PreStop.Exec.Command)
 	require.Equal(t, []corev1.ResourceClaim{{Name: "gpu"}}, c.Resources.Claims)
@@ -130,6 +133,14 @@ func TestRefusals(t *testing.T) {
 		"claim not there": {func(_ *Config, in *Input) { in.Claims["gpu"] = Claim{Problem: "not found"} }, ClaimUnreadable, "claim gpu: not found"},
 		"unknown class":   {func(_ *Config, in *Input) { in.Claims["gpu"] = Claim{Classes: []string{"own"}} }, DriverUnknown, "DeviceClass own: "},
 		"no sidecar":      {func(_ *Config, in *Input) { in.Claims["gpu"] = Claim{Classes: []string{"rights.example"}} }, NoSidecar, "driver rights has no exporter"},
+		"for machines":    {func(_ *Config, in *Input) { in.Claims["gpu"] = Claim{Classes: []string{"vfio.acme.example"}} }, NoSidecar, "DeviceClass vfio.acme.example: no exporter shows such devices"},
+		"machines, allocated": {func(_ *Config, in *Input) {
+			in.Claims["gpu"] = Claim{Classes: []string{"vfio.acme.example"}, Drivers: []string{"npu.acme.example"}}
+		}, NoSidecar, "DeviceClass vfio.acme.example: no exporter shows such devices"},
+		"a link": {func(_ *Config, in *Input) {
+			in.Claims["gpu"] = Claim{Classes: []string{"npu.acme.example"}, Drivers: []string{"link.acme.example"}}
+		}, NoSidecar, "driver link.acme.example: no exporter shows such devices"},
+		"no device": {func(_ *Config, in *Input) { in.Claims["gpu"] = Claim{Name: "empty"} }, NoClaim, "its claims ask for no device"},
 		"two drivers": {func(_ *Config, in *Input) {
 			in.Claims["gpu"] = Claim{Classes: []string{"npu.acme.example", "beta.example"}}
 		}, SeveralDrivers, "acme and beta"},
@@ -179,7 +190,7 @@ func TestRefusals(t *testing.T) {
 		}
 		require.Equal(t, before, v.Pod, name)
 	}
-	for _, r := range Reasons {
+	for _, r := range reasons {
 		require.True(t, seen[r], "no case for %s", r)
 	}
 }
@@ -225,6 +236,37 @@ func TestClaimsOfTheSidecar(t *testing.T) {
 	require.Equal(t, "gpu-16gb-min_shared", v.Pod.Labels[v1alpha1.LabelClaim])
 	in.Pod.Labels[v1alpha1.LabelClaim] = "mine"
 	require.Equal(t, "mine", Decide(config(), in).Pod.Labels[v1alpha1.LabelClaim])
+	in.Pod.Labels[v1alpha1.LabelClaim] = ""
+	got := Decide(config(), in).Pod.Labels
+	require.Contains(t, got, v1alpha1.LabelClaim)
+	require.Empty(t, got[v1alpha1.LabelClaim], "one that is empty is one that was set")
+}
+
+// Devices of a claim that no exporter shows are no reason for the sidecar to have a share in it.
+func TestClaimsThatAreNotShown(t *testing.T) {
+	in := input()
+	in.Pod.Spec.ResourceClaims = append(in.Pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "machine"}, corev1.PodResourceClaim{Name: "link"})
+	in.Claims["machine"] = Claim{Name: "machine", Classes: []string{"vfio.acme.example"}, Drivers: []string{"npu.acme.example"}}
+	in.Claims["link"] = Claim{Name: "link", Classes: []string{"own"}, Drivers: []string{"link.acme.example"}}
+	v := Decide(config(), in)
+	require.Equal(t, []corev1.ResourceClaim{{Name: "gpu"}}, v.Pod.Spec.InitContainers[1].Resources.Claims)
+}
+
+// Nodes may be drained of the pod as before.
+func TestVolumeKeepsNoNode(t *testing.T) {
+	for said, want := range map[string]string{"": Volume, "scratch": "scratch," + Volume, "a," + Volume: "a," + Volume, "x" + Volume: "x" + Volume + "," + Volume} {
+		in := input()
+		in.Pod.Annotations = map[string]string{safeVolumes: said}
+		require.Equal(t, want, Decide(config(), in).Pod.Annotations[safeVolumes])
+	}
+}
+
+func TestFilesOfTheExporter(t *testing.T) {
+	c := config()
+	c.Drivers["acme"].Exporter.Files = map[string]string{"b": "2", "a.csv": "costs $5, $(HOME)\n"}
+	args := Decide(c, input()).Pod.Spec.InitContainers[1].Args
+	at := slices.Index(args, "--")
+	require.Equal(t, []string{"--file=a.csv=costs $$5, $$(HOME)\n", "--file=b=2"}, args[at-2:at], "the kubelet makes one dollar of two")
 }
 
 func TestPullSecrets(t *testing.T) {
@@ -245,9 +287,25 @@ func TestShortGracePeriodIsAWarning(t *testing.T) {
 		require.NotEmpty(t, v.Driver)
 		require.Equal(t, warned, len(v.Warnings) == 1, seconds)
 	}
-	in := input()
-	in.Pod.Spec.TerminationGracePeriodSeconds = nil
-	v := Decide(config(), in)
-	require.Empty(t, v.Warnings)
-	require.Contains(t, v.Pod.Spec.InitContainers[1].Args, "--grace=30s")
+}
+
+// Whatever the pod says, the sidecar takes it: one that ends at once would keep the engine from starting.
+func TestGracePeriods(t *testing.T) {
+	for name, c := range map[string]struct {
+		seconds *int64
+		want    string
+		warned  bool
+	}{
+		"nothing said":        {nil, "30s", false},
+		"negative":            {ptr.To[int64](-1), "1s", true},
+		"the most negative":   {ptr.To[int64](math.MinInt64), "1s", true},
+		"more than a year":    {ptr.To[int64](9_999_999_999), "8760h0m0s", false},
+		"the largest of them": {ptr.To[int64](math.MaxInt64), "8760h0m0s", false},
+	} {
+		in := input()
+		in.Pod.Spec.TerminationGracePeriodSeconds = c.seconds
+		v := Decide(config(), in)
+		require.Equal(t, c.warned, len(v.Warnings) == 1, name)
+		require.Contains(t, v.Pod.Spec.InitContainers[1].Args, "--grace="+c.want, name)
+	}
 }

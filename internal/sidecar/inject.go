@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,9 +24,6 @@ const (
 	user = 64535
 )
 
-// ours is memory for our process beside the exporter: it uses under 10 MiB of its own and maps the rest of the program.
-var ours = resource.MustParse("48Mi")
-
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // inject returns the pod with the sidecar.
@@ -36,27 +34,46 @@ func (c Config) inject(in Input, driver string) *corev1.Pod {
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	// Before the pod's own init containers: sidecars end in reverse order, so the exporter outlives every other sidecar that
 	// may use the devices, and init containers that use them are seen too.
-	pod.Spec.InitContainers = slices.Concat([]corev1.Container{c.installer(in.Pod), c.container(in.Pod, e, claims)}, pod.Spec.InitContainers)
+	pod.Spec.InitContainers = slices.Concat([]corev1.Container{c.installer(in.Pod), c.container(in, e, claims)}, pod.Spec.InitContainers)
 	for _, secret := range c.PullSecrets {
 		if !refers(pod, secret) {
 			pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
 		}
 	}
-	if pod.Labels[v1alpha1.LabelClaim] == "" {
+	if _, own := pod.Labels[v1alpha1.LabelClaim]; !own {
 		names := make([]string, len(claims))
 		for i, name := range claims {
 			names[i] = in.Claims[name].Name
 		}
 		pod.Labels[v1alpha1.LabelClaim] = labelValue(names)
 	}
+	evictable(pod)
 	return pod
+}
+
+// safeVolumes names volumes whose contents may be lost: without it cluster-autoscaler keeps a node that has nothing left but pods
+// with a volume of their own.
+const safeVolumes = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+func evictable(pod *corev1.Pod) {
+	names := Volume
+	if said := pod.Annotations[safeVolumes]; said != "" {
+		if slices.Contains(strings.Split(said, ","), Volume) {
+			return
+		}
+		names = said + "," + Volume
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[safeVolumes] = names
 }
 
 // claimsOf are the pod's names of its claims for devices of a driver.
 func (c Config) claimsOf(in Input, driver string) []string {
 	var out []string
 	for _, named := range in.Pod.Spec.ResourceClaims {
-		if drivers, _ := c.driversOf(in.Claims[named.Name]); slices.Contains(drivers, driver) {
+		if slices.Contains(c.look(in.Claims[named.Name]).drivers, driver) {
 			out = append(out, named.Name)
 		}
 	}
@@ -76,14 +93,13 @@ func (c Config) installer(pod *corev1.Pod) corev1.Container {
 
 // container is the sidecar. It has no probe: a startup probe would hold the engine while the exporter does not start, a
 // readiness probe would take the pod out of its Services, a liveness probe would do what the entry does by itself.
-func (c Config) container(pod *corev1.Pod, e *Exporter, claims []string) corev1.Container {
+func (c Config) container(in Input, e *Exporter, claims []string) corev1.Container {
 	out := c.base(Container, e.Image)
 	out.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
 	out.Command = []string{binary}
 	out.Args = slices.Concat([]string{
-		"sidecar", "run", fmt.Sprintf("--listen=:%d", e.Port), "--path=" + e.Path, "--interval=" + c.Interval.String(), "--grace=" + graceOf(pod).String(), "--",
-	}, e.Command, e.Args)
-	out.Env = slices.Clone(e.Env)
+		"sidecar", "run", fmt.Sprintf("--listen=:%d", e.Port), "--path=" + e.Path, "--interval=" + c.Interval.String(), "--grace=" + graceOf(in.Pod).String(),
+	}, files(e), []string{"--"}, e.Command, e.Args)
 	out.Ports = []corev1.ContainerPort{{Name: PortName, ContainerPort: e.Port, Protocol: corev1.ProtocolTCP}}
 	// The kubelet runs it when the pod begins to end, long before this container's turn: from then on the grace period runs.
 	out.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
@@ -92,14 +108,24 @@ func (c Config) container(pod *corev1.Pod, e *Exporter, claims []string) corev1.
 	out.VolumeMounts = append(out.VolumeMounts,
 		corev1.VolumeMount{Name: Volume, SubPath: "bin", MountPath: binaryDir, ReadOnly: true},
 		corev1.VolumeMount{Name: Volume, SubPath: "tmp", MountPath: "/tmp"})
-	limits := e.Limits.DeepCopy()
+	limits := e.limits(devicesOf(in, claims))
+	out.Env = append(slices.Clone(e.Env), e.runtime(limits)...)
 	if memory, ok := limits[corev1.ResourceMemory]; ok {
 		memory.Add(ours)
 		limits[corev1.ResourceMemory] = memory
 	}
-	out.Resources = resources(pod, limits)
+	out.Resources = resources(in.Pod, limits)
 	for _, name := range claims {
 		out.Resources.Claims = append(out.Resources.Claims, corev1.ResourceClaim{Name: name})
+	}
+	return out
+}
+
+// files of the exporter as flags. The kubelet expands $(NAME) in arguments, and $$ is its dollar.
+func files(e *Exporter) []string {
+	var out []string
+	for _, name := range sorted(e.Files) {
+		out = append(out, "--file="+name+"="+strings.ReplaceAll(e.Files[name], "$", "$$"))
 	}
 	return out
 }

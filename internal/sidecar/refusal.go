@@ -22,8 +22,8 @@ const (
 	PullSecretUnreadable Reason = "PullSecretUnreadable"
 )
 
-// Reasons are all of them.
-var Reasons = []Reason{NamespaceNotListed, NoClaim, ClaimUnreadable, DriverUnknown, NoSidecar, SeveralDrivers, HostNetwork, NotLinux,
+// reasons are all of them.
+var reasons = []Reason{NamespaceNotListed, NoClaim, ClaimUnreadable, DriverUnknown, NoSidecar, SeveralDrivers, HostNetwork, NotLinux,
 	PodResources, NameTaken, PortTaken, PullSecretMissing, PullSecretUnreadable}
 
 // Refusal says why a pod goes without the sidecar.

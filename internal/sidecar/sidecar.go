@@ -40,30 +40,46 @@ type Config struct {
 	Drivers map[string]Driver
 	// Classes are names of profiles by the name of the DeviceClass.
 	Classes map[string]string
+	// Unshown are DeviceClasses of devices that no exporter on the node sees: they go to virtual machines.
+	Unshown map[string]bool
 }
 
 // Driver is what is known of one driver.
 type Driver struct {
-	// DriverNames are the names in `status.allocation` of a claim.
-	DriverNames []string
+	// Name in `status.allocation` of a claim.
+	Name string
+	// Others are drivers of the same product whose devices are no accelerators: no exporter shows them.
+	Others []string
 	// Exporter; nil: none that works as a sidecar.
 	Exporter *Exporter
+	// Without says why there is no exporter, in words that follow the driver's name.
+	Without string
 }
 
 // Exporter is how a driver's exporter runs as a sidecar.
 type Exporter struct {
 	// Image with registry and tag or digest.
 	Image string
-	// Command and Args; the command is needed, because the image's own entry point gives way to ours. Tokens in Args and in
-	// values of Env are filled in when the exporter starts: {listen} is the address and port to listen on, {port} the port.
+	// Command and Args; the command is needed, because the image's own entry point gives way to ours. Tokens in Args, Files and
+	// values of Env are filled in when the exporter starts: {listen} is the address and port to listen on, {port} the port,
+	// {config} the folder with the files.
 	Command, Args []string
 	Env           []corev1.EnvVar
+	// Files of the exporter's own by name.
+	Files map[string]string
 	// Port of the metrics as the scraper sees it, and their path.
 	Port int32
 	Path string
 	// Limits of cpu and memory, which are the requests too.
 	Limits corev1.ResourceList
+	// Memory makes the limit of memory out of the devices of the pod; nil: Limits has it.
+	Memory *Memory
+	// GoPercent is the share of the memory limit that the Go runtime may use; 0: the exporter is not written in Go.
+	GoPercent int32
 }
+
+// Memory is a limit as a function of devices, in bytes.
+type Memory struct{ Base, PerDevice int64 }
 
 // Claim is what is known of one claim of a pod.
 type Claim struct {
@@ -73,6 +89,8 @@ type Claim struct {
 	Classes []string
 	// Drivers that devices were allocated from already.
 	Drivers []string
+	// Devices are how many it has, or asks for at most; 0: nobody can tell.
+	Devices int64
 	// Problem says why the claim could not be read; empty: it was.
 	Problem string
 }
@@ -109,11 +127,11 @@ type Verdict struct {
 
 // Asks tells whether a pod asks for the sidecar and does not have it yet.
 func Asks(pod *corev1.Pod) bool {
-	return pod.Labels[v1alpha1.LabelExporter] == v1alpha1.ExporterSidecar && !has(pod)
+	return pod.Labels[v1alpha1.LabelExporter] == v1alpha1.ExporterSidecar && !carries(pod)
 }
 
-// has tells whether we put the sidecar in before: admission may call twice, and people copy pods.
-func has(pod *corev1.Pod) bool {
+// carries tells whether we put the sidecar in before: admission may call twice, and people copy pods.
+func carries(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == Container && len(c.Command) > 0 && c.Command[0] == binary
 	})

@@ -70,3 +70,33 @@ A group that is passive has its DaemonSet too: it runs where a person said so by
 {{- end -}}
 {{- $_ := set .out "selector" $selector -}}
 {{- end -}}
+
+{{- /* Which nodes of those that are selected a run is for. Takes a dict: driver, run. */ -}}
+{{- define "gpu-dra.runAffinity" -}}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        # The label of a node goes over the setting of its group.
+        - key: gpu-dra.deckhouse.io/passive
+          {{- if .run.passive }}
+          operator: In
+          values: ["false", "False", "no", "0"]
+          {{- else }}
+          operator: NotIn
+          values: ["true", "True", "yes", "1"]
+          {{- end }}
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    # A node in two groups has driver and exporter of one.
+    - topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchExpressions:
+        - key: gpu-dra.deckhouse.io/driver
+          operator: In
+          values: [{{ .driver.name | quote }}]
+        - key: gpu-dra.deckhouse.io/node-group
+          operator: NotIn
+          values: [{{ .run.group.name | quote }}]
+{{- end -}}

@@ -4,9 +4,9 @@ What an exporter is asked for. Adds to the dict `driver`:
   profiling     whether profiling metrics are among it
   counters      a line `name,type,"help"` for each metric
   metrics       the names as JSON; an empty list: nothing special
-  files         texts of its configuration by name, tokens filled in
+  files         texts of its configuration by name, tokens filled in; for a sidecar those are left that differ in each pod
 
-Takes a dict: ctx, driver.
+Takes a dict: ctx, driver, sidecar (whether it is for a sidecar).
 */ -}}
 {{- define "gpu-dra.loadExporterMetrics" -}}
 {{- $settings := .ctx.settings.exporter -}}
@@ -46,8 +46,8 @@ Takes a dict: ctx, driver.
 {{- $_ := set .driver "counters" (join "\n" $lines) -}}
 {{- $_ := set .driver "metrics" (toJson $mine) -}}
 {{- $tokens := list -}}
-{{- range $token := include "gpu-dra.exporterTokens" (dict "ctx" .ctx "exporter" $exporter) | fromJsonArray -}}
-{{- $tokens = append $tokens $token -}}
+{{- if not .sidecar -}}
+{{- $tokens = include "gpu-dra.exporterTokens" (dict "ctx" .ctx "exporter" $exporter) | fromJsonArray -}}
 {{- end -}}
 {{- /* What holds words of a user or a profile comes last: a token in it stays as it is. */ -}}
 {{- $tokens = append $tokens (list "{profiling}" (toString $profiling)) -}}

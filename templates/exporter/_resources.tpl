@@ -15,7 +15,17 @@ out.
 {{- $base := trimSuffix "Mi" $memory.base | int64 -}}
 {{- $_ := set $limits "memory" (printf "%dMi" (add $base (mul (trimSuffix "Mi" $memory.perDevice | int64) $variant.devices))) -}}
 {{- end -}}
-{{- $requests := $own.requests | default (dict "cpu" "50m" "memory" "128Mi") -}}
+{{- $requests := $own.requests -}}
+{{- if not $requests -}}
+{{- $requests = dict "cpu" "50m" "memory" "128Mi" -}}
+{{- range $name := list "cpu" "memory" -}}
+{{- if hasKey $limits $name -}}
+{{- if lt (include "gpu-dra.amount" (get $limits $name) | float64) (include "gpu-dra.amount" (get $requests $name) | float64) -}}
+{{- $_ := set $requests $name (get $limits $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if not (hasKey $requests "ephemeral-storage") -}}
 {{- $_ := set $requests "ephemeral-storage" "50Mi" -}}
 {{- end -}}
@@ -32,7 +42,8 @@ out.
 {{- end -}}
 {{- if and $memory (hasKey $limits "memory") (not (has "GOMEMLIMIT" $names)) -}}
 {{- if $memory.goPercent -}}
-{{- $bytes := include "gpu-dra.amount" $limits.memory | float64 -}}
+{{- /* Kubernetes knows no more bytes than a signed number of 64 bits has; a share of it is safe from rounding up. */ -}}
+{{- $bytes := minf (include "gpu-dra.amount" $limits.memory | float64) 9.2e18 -}}
 {{- $env = append $env (dict "name" "GOMEMLIMIT" "value" (divf (mulf $bytes (int $memory.goPercent)) 100 | floor | int64 | toString)) -}}
 {{- end -}}
 {{- end -}}

@@ -16,7 +16,10 @@
 {{- if .gpuDra.underHooks }}d8-{{ end }}gpu-dra-sidecar
 {{- end -}}
 
-{{- define "gpu-dra.webhookSecret" -}}controller-webhook-certificate{{- end -}}
+{{- /* The Secret with its certificate. One that cert-manager made is of another type, and not Helm's to change: it has another name. */ -}}
+{{- define "gpu-dra.webhookSecret" -}}
+controller-webhook-certificate{{ if eq (include "gpu-dra.webhookCertificates" .) "CertManager" }}-cert-manager{{ end }}
+{{- end -}}
 
 {{- /*
 Block `sidecar` of the controller's file (settings.SidecarConfig in Go) as YAML, empty without a webhook: images are put together
@@ -26,17 +29,24 @@ here, where registries, mirrors and digests are known.
 {{- if include "gpu-dra.webhookRuns" . -}}
 {{- $root := . -}}
 {{- $images := dict -}}
+{{- $files := dict -}}
 {{- range $name, $profile := .gpuDra.profiles -}}
 {{- with $profile.exporter -}}
-{{- if .sidecar -}}
+{{- if hasKey . "sidecar" -}}
 {{- $override := dig "exporter" "image" dict (get $root.gpuDra.settings.drivers $name | default dict) -}}
 {{- $_ := set $images $name (include "gpu-dra.image" (dict "root" $root "name" (printf "exporter-%s" $name | camelcase | untitle) "override" $override "repository" .image.repository "tag" (.image.tag | toString))) -}}
+{{- $driver := dict "name" $name "exporter" . -}}
+{{- include "gpu-dra.loadExporterMetrics" (dict "ctx" $root.gpuDra "driver" $driver "sidecar" true) -}}
+{{- if $driver.files -}}
+{{- $_ := set $files $name $driver.files -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 image: {{ include "gpu-dra.ourImage" . | quote }}
 pullSecrets: {{ include "gpu-dra.sidecarPullSecrets" . }}
 exporterImages: {{ toJson $images }}
+exporterFiles: {{ toJson $files }}
 webhook:
   name: {{ include "gpu-dra.webhookName" . }}
   service: controller-webhook

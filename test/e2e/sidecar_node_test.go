@@ -35,8 +35,12 @@ func exampleWithSidecar(t *testing.T, image string) string {
 	repository, tag, _ := strings.Cut(image, ":")
 	profile["exporter"] = map[string]any{
 		"image": map[string]any{"repository": repository, "tag": tag}, "port": 9400, "command": []any{"/workload", "exporter"},
+		// The stand-in does not start without its list, and shows what stands there.
+		"config":  map[string]any{"path": "/etc/gpu-dra", "files": map[string]any{"counters.csv": "{counters}"}},
+		"metrics": map[string]any{"default": []any{map[string]any{"name": "DCGM_FI_DEV_FB_USED", "type": "gauge", "help": "Memory, in MiB."}}},
 		"sidecar": map[string]any{"env": []any{
 			map[string]any{"name": "DCGM_EXPORTER_LISTEN", "value": "{listen}"}, map[string]any{"name": "DCGM_EXPORTER_INTERVAL", "value": "{intervalMs}"},
+			map[string]any{"name": "DCGM_EXPORTER_COLLECTORS", "value": "{config}/counters.csv"},
 			map[string]any{"name": "POD_NAME", "field": "metadata.name"}, map[string]any{"name": "STAND_IN_CRASHES_IN", "value": crashing},
 		}},
 	}
@@ -54,7 +58,7 @@ type samples struct {
 
 func (s *samples) take(ctx context.Context, n *realNode, pod *corev1.Pod) {
 	for ctx.Err() == nil {
-		if text, err := n.get(pod, "9400", "/metrics"); err == nil && strings.Contains(text, "DCGM_FI_DEV_FB_USED") {
+		if text, err := n.get(pod, "9400", "/metrics"); err == nil && strings.Contains(text, "DCGM_FI_DEV_FB_USED") && !strings.Contains(text, "DCGM_FI_DEV_GPU_UTIL") {
 			s.mu.Lock()
 			s.taken = append(s.taken, time.Now())
 			s.mu.Unlock()

@@ -2,8 +2,10 @@ package sidecar
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -73,7 +75,13 @@ func (e *exporter) once(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	p, err := e.start(e.command[0], fill(e.command[1:], address), fill(os.Environ(), address))
+	// A folder of this process: several could share /tmp.
+	config := filepath.Join(os.TempDir(), fmt.Sprintf("gpu-dra-config-%d", os.Getpid()))
+	with := tokens(address, config)
+	if err := e.write(config, with); err != nil {
+		return err.Error()
+	}
+	p, err := e.start(e.command[0], fill(e.command[1:], with), fill(os.Environ(), with))
 	if err != nil {
 		return err.Error()
 	}

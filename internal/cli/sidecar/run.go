@@ -20,8 +20,9 @@ const (
 	longestPause = 30 * time.Second
 	// steady is how long an exporter runs to count as one that works.
 	steady = time.Minute
-	// timeToEnd is given to the exporter after SIGTERM, and to answers that are under way.
-	timeToEnd = time.Second
+	// timeToEnd is given to answers that are under way, and after them to the exporter once it has SIGTERM: both have to fit what
+	// is left then, with time to exit in.
+	timeToEnd = lastsample.Reserve/2 - 50*time.Millisecond
 )
 
 // runner runs one exporter until the sidecar ends.

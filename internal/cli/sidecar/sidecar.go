@@ -49,7 +49,8 @@ one more sample, but no longer than two intervals nor than the grace period last
 ends both at once. An exporter that ends by itself is started again, after ever longer pauses; this process stays, because a
 sidecar that ends keeps the engine from starting.
 
-In arguments and environment of the exporter {listen} becomes the address and port that it has to listen on, {port} the port.`,
+In arguments, environment and files of the exporter {listen} becomes the address and port that it has to listen on, {port} the
+port, and {config} the folder that holds the files.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
@@ -74,6 +75,7 @@ In arguments and environment of the exporter {listen} becomes the address and po
 	f.StringVar(&o.listen, "listen", "", "address of the metrics as the scraper sees it, as :9400")
 	f.StringVar(&o.path, "path", "/metrics", "path of the metrics")
 	f.DurationVar(&o.Interval, "interval", 5*time.Second, "interval of scraping")
+	f.StringArrayVar(&o.files, "file", nil, "NAME=TEXT of a file that the exporter finds in {config}; may be given several times")
 	f.DurationVar(&o.Grace, "grace", 30*time.Second, "terminationGracePeriodSeconds of the pod")
 	return c
 }

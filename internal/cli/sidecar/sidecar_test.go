@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpu-dra/gpu-dra/internal/lastsample"
 )
 
 // The test program is the sidecar and the exporter too: both are processes of their own here, as in a pod.
@@ -46,6 +48,12 @@ func exporterMain(kind string, args []string) {
 	if kind == "crash" {
 		os.Exit(7)
 	}
+	if kind == "cat" {
+		for _, name := range []string{"a.csv", "b"} {
+			text, err := os.ReadFile(filepath.Join(os.Getenv("EXPORTER_CONFIG"), name))
+			fmt.Printf("%s: %s\n%v\n", name, text, err)
+		}
+	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
 	if kind == "parent" {
@@ -58,7 +66,11 @@ func exporterMain(kind string, args []string) {
 		os.Exit(3)
 	}
 	go func() {
-		_ = http.ListenAndServe(args[0], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.ListenAndServe(args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery == "hang" {
+				fmt.Println("exporter hangs")
+				time.Sleep(time.Hour)
+			}
 			fmt.Fprintf(w, "listen %s env %s\n", args[0], os.Getenv("EXPORTER_LISTEN"))
 		}))
 	}()
@@ -104,7 +116,7 @@ func startSidecar(t *testing.T, kind string, flags ...string) *running {
 	require.NoError(t, err)
 	args := append([]string{"sidecar", "run", "--listen=" + address}, flags...)
 	r.cmd = exec.Command(os.Args[0], append(args, "--", os.Args[0], "exporter", kind, "{listen}")...)
-	r.cmd.Env = append(os.Environ(), "EXPORTER_LISTEN=:{port}")
+	r.cmd.Env = append(os.Environ(), "EXPORTER_LISTEN=:{port}", "EXPORTER_CONFIG={config}")
 	r.cmd.Stdout, r.cmd.Stderr = r, r
 	// The exporter has the pipe too: it is no reason to wait once the sidecar itself has ended.
 	r.cmd.WaitDelay = time.Second
@@ -227,7 +239,49 @@ func TestGracePeriodRunsFromTheHook(t *testing.T) {
 	took := time.Since(began)
 	require.GreaterOrEqual(t, took, 2400*time.Millisecond)
 	require.Less(t, took, 4*time.Second, "it ends within the grace period, though the exporter does not end by itself")
-	require.Contains(t, r.log(), "did not end in 1s and is killed")
+	require.Contains(t, r.log(), "did not end in 700ms and is killed")
+}
+
+// The worst end: an answer that hangs, and then an exporter that does not end. Where the kubelet leaves 2 s, both have to fit.
+func TestTheEndFitsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "stubborn", "--interval=300ms", "--grace=0s")
+	r.up()
+	hanging := make(chan error, 1)
+	go func() {
+		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics?hang", r.port))
+		if err == nil {
+			response.Body.Close()
+		}
+		hanging <- err
+	}()
+	r.says("exporter hangs")
+	r.signal(syscall.SIGTERM)
+	r.says("nobody took the last sample in time")
+	took := r.exits(10 * time.Second)
+	require.Contains(t, r.log(), "an answer was under way")
+	require.Contains(t, r.log(), "is killed")
+	require.Less(t, took, lastsample.Reserve+300*time.Millisecond)
+	<-hanging
+}
+
+// Files of the exporter are there when it starts, with the address that it has to listen on.
+func TestFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	r := startSidecar(t, "cat", "--interval=100ms", "--file=a.csv=DCGM,gauge,\"x = y\"\n", "--file=b=on {listen}")
+	r.says("a.csv: DCGM,gauge,\"x = y\"\n\n")
+	r.says("b: on 127.0.0.1:")
+	r.signal(syscall.SIGTERM)
+	r.exits(5 * time.Second)
+}
+
+func TestPathsThatNetHTTPTakes(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/metrics", "/a/b", "/metrics/", "/.well-known", "/a..b", "/-/ending", "/health", "/~x"} {
+		o := options{listen: ":1", path: path, Timing: lastsample.Timing{Interval: 1}}
+		require.NoError(t, o.check([]string{"/x"}), path)
+		require.NotPanics(t, func() { lastsample.Handler(lastsample.NewGate(o.Timing), path, newExporter(nil)) }, path)
+	}
 }
 
 func TestASecondSignalEndsAtOnce(t *testing.T) {
@@ -362,6 +416,15 @@ func TestWrongCommandLines(t *testing.T) {
 		`--listen: found "9400", expected`:              {"run", "--listen=9400", "--", "/x"},
 		`--path: found "metrics", expected a path`:      {"run", "--listen=:1", "--path=metrics", "--", "/x"},
 		`--path: found "/{x}", expected a path`:         {"run", "--listen=:1", "--path=/{x}", "--", "/x"},
+		`--path: found "//metrics", expected a path`:    {"run", "--listen=:1", "--path=//metrics", "--", "/x"},
+		`--path: found "//", expected a path`:           {"run", "--listen=:1", "--path=//", "--", "/x"},
+		`--path: found "/a//b", expected a path`:        {"run", "--listen=:1", "--path=/a//b", "--", "/x"},
+		`--path: found "/./m", expected a path`:         {"run", "--listen=:1", "--path=/./m", "--", "/x"},
+		`--path: found "/a/..", expected a path`:        {"run", "--listen=:1", "--path=/a/..", "--", "/x"},
+		`--path: found "/a/./", expected a path`:        {"run", "--listen=:1", "--path=/a/./", "--", "/x"},
+		`--file: found "a", expected NAME=TEXT`:         {"run", "--listen=:1", "--file=a", "--", "/x"},
+		`--file: found "../a=b", expected NAME=TEXT`:    {"run", "--listen=:1", "--file=../a=b", "--", "/x"},
+		`--file: found "..=b", expected NAME=TEXT`:      {"run", "--listen=:1", "--file=..=b", "--", "/x"},
 		`--interval: found 0s, expected`:                {"run", "--listen=:1", "--interval=0s", "--", "/x"},
 		`--grace: found -1s, expected`:                  {"run", "--listen=:1", "--grace=-1s", "--", "/x"},
 		`COMMAND: found "x", expected an absolute path`: {"run", "--listen=:1", "--", "x"},

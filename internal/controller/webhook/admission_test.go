@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,17 +43,22 @@ sidecar:
   image: registry.example/gpu-dra:v1
   pullSecrets: [mirror]
   exporterImages: {acme: "registry.example/exporter:v2"}
+  exporterFiles: {acme: {list.csv: "every {interval} on {port}"}}
   webhook: {name: hook, service: controller-webhook, secret: certificate, ownCertificate: true}
 drivers:
   acme:
     name: acme
     driverName: npu.acme.example
-    classes: [{name: npu.acme.example, choice: Any, expression: "true"}]
+    otherDrivers: [link.acme.example]
+    classes:
+    - {name: npu.acme.example, choice: Any, expression: "true"}
+    - {name: vfio.acme.example, choice: Passthrough, expression: "true"}
     exporter:
       image: {repository: registry.example/exporter, tag: v2}
       port: 9400
       command: [/usr/bin/exporter]
       args: [--daemonset]
+      memory: {base: 256Mi, perDevice: 32Mi, goPercent: 90}
       sidecar:
         args: ["--listen={listen}", "--every={intervalMs}"]
         env: [{name: EVERY, value: "{intervalSeconds}"}, {name: NODE, field: spec.nodeName}]
@@ -66,16 +72,22 @@ drivers:
 }
 
 func TestDecisions(t *testing.T) {
-	c := decisions(configuration(t, "Sidecar"))
+	configured := configuration(t, "Sidecar")
+	c := decisions(configured)
 	require.Equal(t, []string{"inference"}, c.Namespaces)
 	require.Equal(t, map[string]string{"npu.acme.example": "acme", "own.example.com": "acme", "beta.example": "beta"}, c.Classes)
+	require.Equal(t, map[string]bool{"vfio.acme.example": true}, c.Unshown)
 	require.Nil(t, c.Drivers["beta"].Exporter)
+	require.Equal(t, "has no exporter that works without rights on the node", c.Drivers["beta"].Without)
+	require.Equal(t, "npu.acme.example", c.Drivers["acme"].Name)
+	require.Equal(t, []string{"link.acme.example"}, c.Drivers["acme"].Others)
 	e := c.Drivers["acme"].Exporter
 	require.Equal(t, &sidecar.Exporter{
-		Image: "registry.example/exporter:v2", Command: []string{"/usr/bin/exporter"}, Args: []string{"--listen={listen}", "--every=10000"},
-		Env: []corev1.EnvVar{{Name: "EVERY", Value: "10"}, {Name: "NODE", ValueFrom: &corev1.EnvVarSource{
+		Image: "registry.example/exporter:v2", Command: []string{"/usr/bin/exporter"}, Args: []string{"--listen={listen}", "--every=1000"},
+		Env: []corev1.EnvVar{{Name: "EVERY", Value: "1"}, {Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "spec.nodeName"}}}},
-		Port: 9400, Path: "/metrics", Limits: usualLimits,
+		Port: 9400, Path: "/metrics", Limits: usualLimits, Memory: &sidecar.Memory{Base: 256 << 20, PerDevice: 32 << 20}, GoPercent: 90,
+		Files: map[string]string{"list.csv": "every 1s on {port}"},
 	}, e)
 	unset := configuration(t, "Sidecar")
 	var err error
@@ -83,8 +95,60 @@ func TestDecisions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 5*time.Second, decisions(unset).Interval, "the schema's default")
 	require.Empty(t, decisions(configuration(t, "DaemonSet")).Namespaces, "a webhook that is still called puts nothing in")
-	whole := &profile.Driver{Exporter: &profile.Exporter{Sidecar: &profile.ExporterSidecar{}}}
-	require.Nil(t, exporterOf(whole, "x", 1), "without a command the image's entry point could not be kept")
+	whole := &profile.Driver{Name: "acme", Exporter: &profile.Exporter{Sidecar: &profile.ExporterSidecar{}}}
+	e, without := exporterOf(whole, configured, 1)
+	require.Nil(t, e, "without a command the image's entry point could not be kept")
+	require.NotEmpty(t, without)
+}
+
+// What the settings say of a driver's exporter goes over the profile, in a sidecar as in a DaemonSet.
+func TestSettingsOfTheExporter(t *testing.T) {
+	of := func(change func(*settings.ControllerConfig)) sidecar.Driver {
+		c := configuration(t, "Sidecar")
+		change(c)
+		return decisions(c).Drivers["acme"]
+	}
+	own := func(limits corev1.ResourceList, env ...settings.EnvVar) func(*settings.ControllerConfig) {
+		return func(c *settings.ControllerConfig) {
+			c.Settings.Drivers = map[string]settings.DriverConfig{"acme": {Exporter: &settings.DriverExporter{Resources: &settings.Resources{Limits: limits}, ExtraEnv: env}}}
+		}
+	}
+	amount := func(name corev1.ResourceName, text string) corev1.ResourceList {
+		return corev1.ResourceList{name: resource.MustParse(text)}
+	}
+	profiled := func(limits corev1.ResourceList) func(*settings.ControllerConfig) {
+		return func(c *settings.ControllerConfig) {
+			c.Drivers["acme"].Exporter.Sidecar.Resources = &profile.ContainerResources{Limits: limits}
+		}
+	}
+	for name, c := range map[string]struct {
+		change      func(*settings.ControllerConfig)
+		cpu, memory string
+		byDevices   bool
+	}{
+		"memory of the profile":  {profiled(amount("memory", "1Gi")), "100m", "1Gi", false},
+		"cpu of the profile":     {profiled(amount("cpu", "2")), "2", "256Mi", true},
+		"memory of the settings": {own(amount("memory", "3Gi")), "100m", "3Gi", false},
+		"cpu of the settings":    {own(amount("cpu", "300m")), "300m", "256Mi", true},
+		"none is no amount":      {own(amount("memory", "0")), "100m", "256Mi", true},
+		"the settings go before": {func(c *settings.ControllerConfig) { profiled(amount("cpu", "2"))(c); own(amount("cpu", "3"))(c) }, "3", "256Mi", true},
+	} {
+		e := of(c.change).Exporter
+		require.True(t, resource.MustParse(c.cpu).Equal(e.Limits[corev1.ResourceCPU]), name)
+		require.True(t, resource.MustParse(c.memory).Equal(e.Limits[corev1.ResourceMemory]), name)
+		require.Equal(t, c.byDevices, e.Memory != nil, name)
+	}
+	require.Len(t, usualLimits, 2)
+	env := of(own(nil, settings.EnvVar{Name: "EVERY", Value: "x"}, settings.EnvVar{Name: "GOMAXPROCS", Value: "3"}, settings.EnvVar{Name: "GOMAXPROCS", Value: "4"})).Exporter.Env
+	require.Equal(t, corev1.EnvVar{Name: "EVERY", Value: "x"}, env[0])
+	require.Equal(t, corev1.EnvVar{Name: "GOMAXPROCS", Value: "4"}, env[len(env)-1])
+	require.Len(t, env, 3)
+
+	large := of(func(c *settings.ControllerConfig) {
+		c.Sidecar.ExporterFiles["acme"]["more"] = strings.Repeat("x", filesLimit)
+	})
+	require.Nil(t, large.Exporter, "its process could not be started")
+	require.Contains(t, large.Without, "files (exporter.config and the metrics asked for) are 65")
 }
 
 // world is a webhook over a fake API server: which requests it makes is what matters here; the real one is in test/e2e.

@@ -38,11 +38,12 @@ func (l *live) claim(ctx context.Context, namespace string, named corev1.PodReso
 		if err != nil {
 			return unread("ResourceClaim", namespace, name, err)
 		}
-		out := sidecar.Claim{Name: name, Classes: classesOf(claim.Spec)}
+		out := sidecar.Claim{Name: name, Classes: classesOf(claim.Spec), Devices: devicesOf(claim.Spec)}
 		if a := claim.Status.Allocation; a != nil {
 			for _, r := range a.Devices.Results {
 				out.Drivers = append(out.Drivers, r.Driver)
 			}
+			out.Devices = int64(len(a.Devices.Results))
 		}
 		return out
 	case named.ResourceClaimTemplateName != nil:
@@ -51,7 +52,7 @@ func (l *live) claim(ctx context.Context, namespace string, named corev1.PodReso
 		if err != nil {
 			return unread("ResourceClaimTemplate", namespace, name, err)
 		}
-		return sidecar.Claim{Name: name, Classes: classesOf(template.Spec.Spec)}
+		return sidecar.Claim{Name: name, Classes: classesOf(template.Spec.Spec), Devices: devicesOf(template.Spec.Spec)}
 	}
 	return sidecar.Claim{Problem: "it names neither a claim nor a template"}
 }
