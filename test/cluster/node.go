@@ -22,7 +22,7 @@ import (
 //	cluster node restart-kubelet --name x --drop-in FILE
 //	cluster down --name x
 //
-// The workload image (.node.image; test/workload) plays an engine, an exporter or a scraper by its first argument. The machine
+// The workload image (.node.image; test/workload) plays an engine, an exporter or one that holds memory by its first argument. The machine
 // reaches Pods by their addresses; Pods and the node reach servers of the machine that listen on .node.host, and the API server
 // by the Service "kubernetes". There is no kube-proxy and no DNS: other Services have no address that works, except for the API
 // server itself, which goes straight to their endpoints (webhooks work). An EndpointSlice of a test's own may name .node.host.

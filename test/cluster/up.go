@@ -128,6 +128,10 @@ func (f *upFlags) applyGates(options *state.Options) error {
 	if err != nil {
 		return err
 	}
+	if len(set[gates.Kubelet]) > 0 && options.RealNodes == 0 {
+		return fmt.Errorf("--feature-gates %s=…: found a cluster without a real node, whose fake nodes have no kubelet; start it with --real-nodes 1, or leave these gates out",
+			gates.Kubelet)
+	}
 	base := options.Gates
 	if f.deckhouse {
 		base = gates.Deckhouse().Over(base)

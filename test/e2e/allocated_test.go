@@ -4,9 +4,7 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,32 +98,11 @@ func (r *rig) allocated(node, want string) func(context.Context) error {
 
 // metrics is what the controller serves.
 func (r *rig) metrics(ctx context.Context) (string, error) {
-	var status struct {
-		Components []struct{ Name, Endpoint string }
-	}
-	if err := json.Unmarshal([]byte(r.cluster("status", "-o", "json")), &status); err != nil {
+	c, err := r.tryComponent("controller")
+	if err != nil {
 		return "", err
 	}
-	for _, c := range status.Components {
-		if c.Name != "controller" {
-			continue
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Endpoint+"/metrics", nil)
-		if err != nil {
-			return "", err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return "", err
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err == nil && response.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s: %s", response.Status, text)
-		}
-		return string(text), err
-	}
-	return "", fmt.Errorf("no controller in %+v", status)
+	return fetch(ctx, http.DefaultClient, c.Endpoint+"/metrics")
 }
 
 // metricsSay returns a check that the controller's metrics have lines; one that ends in a space may have any value.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// component is one process of the control plane, as `cluster status` shows it.
+// component is one process of the cluster, as `cluster status` shows it.
 type component struct {
 	Name     string   `json:"name"`
 	Alive    bool     `json:"alive"`
@@ -27,19 +27,40 @@ type component struct {
 	Log      string   `json:"log"`
 }
 
-func (r *rig) component(name string) component {
-	r.t.Helper()
-	var status struct {
-		Components []component `json:"components"`
+// clusterStatus is what `cluster status` shows.
+type clusterStatus struct {
+	Components []component `json:"components"`
+	// Node is the real node, where there is one.
+	Node *realNode `json:"node"`
+}
+
+func (r *rig) status() (clusterStatus, error) {
+	var s clusterStatus
+	out, err := r.tryCluster("status", "--output", "json")
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &s)
 	}
-	require.NoError(r.t, json.Unmarshal([]byte(r.cluster("status", "--output", "json")), &status))
-	for _, c := range status.Components {
+	return s, err
+}
+
+func (r *rig) tryComponent(name string) (component, error) {
+	s, err := r.status()
+	if err != nil {
+		return component{}, err
+	}
+	for _, c := range s.Components {
 		if c.Name == name {
-			return c
+			return c, nil
 		}
 	}
-	require.Fail(r.t, "no such component", "%s is none of %v", name, status.Components)
-	return component{}
+	return component{}, fmt.Errorf("%s is none of the components %v", name, s.Components)
+}
+
+func (r *rig) component(name string) component {
+	r.t.Helper()
+	c, err := r.tryComponent(name)
+	require.NoError(r.t, err)
+	return c
 }
 
 // restart ends a component and starts it with these arguments behind its own, in place of those it had there. It returns what the
@@ -68,7 +89,12 @@ func (r *rig) get(ctx context.Context, endpoint, path string) (string, error) {
 		return "", err
 	}
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+	return fetch(ctx, client, endpoint+path)
+}
+
+// fetch returns the body of an answer; any status but 200 is an error that has the body's end.
+func fetch(ctx context.Context, client *http.Client, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +105,7 @@ func (r *rig) get(ctx context.Context, endpoint, path string) (string, error) {
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s%s: status %d: %s", endpoint, path, answer.StatusCode, tail(body, 1000))
+		err = fmt.Errorf("%s: %s: %s", url, answer.Status, tail(body, 1000))
 	}
 	return string(body), err
 }

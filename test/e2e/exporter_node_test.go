@@ -22,28 +22,14 @@ const exporterAccount = "exporter-example"
 // slicesRead is what the exporter asks the API server for.
 var slicesRead = right{"list", "resource.k8s.io", "resourceslices"}
 
-// standIn is the exporter block of a profile for the stand-in of dcgm-exporter in test/workload, which takes the variables and files
-// that dcgm-exporter takes on a node, and lists the ResourceSlices of its own node.
-func standIn(image string) map[string]any {
-	type m = map[string]any
-	type l = []any
-	repository, tag, _ := strings.Cut(image, ":")
-	return m{
-		"image": m{"repository": repository, "tag": tag}, "port": 9400, "health": m{"path": "/health"}, "command": l{"/workload", "exporter"},
-		"env": l{
-			m{"name": "DCGM_EXPORTER_LISTEN", "value": "{listen}"}, m{"name": "DCGM_EXPORTER_INTERVAL", "value": "{intervalMs}"},
-			m{"name": "DCGM_EXPORTER_COLLECTORS", "value": "/etc/gpu-dra/counters.csv"}, m{"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"},
-			m{"name": "KUBERNETES_ENABLE_DRA", "value": "true"}, m{"name": "NODE_NAME", "field": "spec.nodeName"},
-			m{"name": "DCGM_POD_RESOURCES_KUBELET_SOCKET", "value": "/pods/kubelet.sock"},
-		},
-		"mounts": l{m{"name": "pod-resources", "hostPath": "{kubeletRoot}/pod-resources", "type": "Directory", "path": "/pods", "readOnly": true}},
-		"rules":  l{m{"apiGroups": l{slicesRead.group}, "resources": l{slicesRead.resource}, "verbs": l{slicesRead.verb}}},
-		"config": m{"path": "/etc/gpu-dra", "files": m{"counters.csv": "{counters}"}},
-		"metrics": m{"default": l{
-			m{"name": "DCGM_FI_DEV_FB_USED", "type": "gauge", "help": "Memory in use (MiB)."},
-			m{"name": "DCGM_FI_DEV_GPU_UTIL", "type": "gauge", "help": "Share of time in which the GPU was busy (percent)."}}},
-		"unverified": l{"a stand-in whose figures are made up"},
-	}
+// watchingExporter is the demo's exporter with the rights that a profile may have besides: on a node it lists the ResourceSlices of
+// its own node.
+func watchingExporter(t *testing.T) tree {
+	t.Helper()
+	exporter := demoExporter(t)
+	exporter["rules"] = []tree{{"apiGroups": []string{slicesRead.group}, "resources": []string{slicesRead.resource}, "verbs": []string{slicesRead.verb}}}
+	exporter["unverified"] = []string{"a stand-in whose figures are made up"}
+	return exporter
 }
 
 // exporterNames checks that the chart's exporter says of the device of an engine which card it is and who has it, in the metrics it

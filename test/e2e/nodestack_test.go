@@ -5,9 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,16 +23,13 @@ import (
 
 // watchedExample is the example driver's profile, for cards that a device plugin could have and another manager could run, with an
 // exporter on every node.
-func watchedExample(t *testing.T, image string) string {
+func watchedExample(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "profiles", "drivers", "example.yaml"))
-	require.NoError(t, err)
-	profile := map[string]any{}
-	require.NoError(t, yaml.Unmarshal(raw, &profile))
+	profile := parsed(t, repositoryFile(t, "profiles", "drivers", "example.yaml"))
 	profile["pluginResources"] = []string{"example.com/gpu"}
-	profile["managers"] = []any{map[string]any{"name": "other", "nodeLabel": "example.com/managed"}}
-	profile["exporter"] = standIn(image)
-	settings, err := yaml.Marshal(map[string]any{"customDrivers": []any{profile}})
+	profile["managers"] = []tree{{"name": "other", "nodeLabel": "example.com/managed"}}
+	profile["exporter"] = watchingExporter(t)
+	settings, err := yaml.Marshal(tree{"customDrivers": []tree{profile}})
 	require.NoError(t, err)
 	return exampleSettings + "exporter: {mode: DaemonSet, interval: 1s}\n" + string(settings)
 }
@@ -49,7 +44,7 @@ func TestRealNode(t *testing.T) {
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
 	r.kubectl("label", "node", node.Name, "accelerator=fake", "example.com/managed=true")
 	r.kubectl("patch", "node", node.Name, "--subresource=status", "--type=merge", "-p", `{"status":{"capacity":{"example.com/gpu":"8"}}}`)
-	r.install(watchedExample(t, node.Image))
+	r.install(watchedExample(t))
 
 	node.guardsHold(t)
 	r.eventually("clear node -> driver runs", 90*time.Second, r.driverRuns(plainNamespace, "example", "fake", node.Name))
@@ -61,6 +56,7 @@ func TestRealNode(t *testing.T) {
 	node.engineGetsItsDevice(t)
 	node.reservesMemory(t)
 	node.exporterNeedsItsRights(t)
+	node.evictsWhereHeadroomEnds(t)
 	node.down(t)
 }
 
@@ -185,19 +181,4 @@ func (n *realNode) reservesMemory(t *testing.T) {
 		}
 		return is(group.Status.Conditions, condition.MemoryReserved, metav1.ConditionTrue)
 	})
-}
-
-type memory struct{ capacity, allocatable, hugepages int64 }
-
-func (n *realNode) memory(t *testing.T) memory {
-	t.Helper()
-	var node corev1.Node
-	require.NoError(t, n.r.client.Get(t.Context(), client.ObjectKey{Name: n.Name}, &node))
-	m := memory{capacity: node.Status.Capacity.Memory().Value(), allocatable: node.Status.Allocatable.Memory().Value()}
-	for name, amount := range node.Status.Capacity {
-		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
-			m.hugepages += amount.Value()
-		}
-	}
-	return m
 }

@@ -3,9 +3,7 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -27,7 +25,7 @@ type realNode struct {
 	Name, Address, Host string
 	// Root is the node's root folder on this machine, Link and Cgroup what else it has here.
 	Root, Link, Cgroup string
-	// Image is that of test/workload: pause, engine, exporter and crash by the first argument.
+	// Image is that of test/workload: pause, engine, exporter, hold and crash by the first argument.
 	Image string
 	Logs  []string
 }
@@ -36,8 +34,8 @@ type realNode struct {
 func upReal(t *testing.T, args ...string) (*rig, *realNode) {
 	t.Helper()
 	r := up(t, append([]string{"--real-nodes", "1", "--components", "etcd,kube-apiserver,kube-controller-manager,kube-scheduler"}, args...)...)
-	var status struct{ Node *realNode }
-	require.NoError(t, json.Unmarshal([]byte(r.cluster("status", "--output", "json")), &status))
+	status, err := r.status()
+	require.NoError(t, err)
 	require.NotNil(t, status.Node)
 	status.Node.r = r
 	t.Cleanup(func() {
@@ -84,17 +82,7 @@ func (n *realNode) workload(namespace, name string, args ...string) *corev1.Pod 
 
 // get asks a pod of the node, from this machine.
 func (n *realNode) get(pod *corev1.Pod, port, path string) (string, error) {
-	client := http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Get("http://" + net.JoinHostPort(pod.Status.PodIP, port) + path)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, body)
-	}
-	return string(body), err
+	return fetch(context.Background(), &http.Client{Timeout: 5 * time.Second}, "http://"+net.JoinHostPort(pod.Status.PodIP, port)+path)
 }
 
 // logs of a container, through the API server and the kubelet.

@@ -65,8 +65,8 @@ func (n *realNode) engineRestarts(t *testing.T, pod *corev1.Pod, s *samples) {
 	})
 	restarted := time.Now()
 	n.r.eventually("sample after the restart", 10*time.Second, func(context.Context) error {
-		if _, last := s.hole(began, time.Now()); last.Before(restarted) {
-			return fmt.Errorf("the last is %v old", time.Since(last))
+		if _, last := s.hole(began, time.Now()); last.asked.Before(restarted) {
+			return fmt.Errorf("the last is %v old", time.Since(last.asked))
 		}
 		return nil
 	})

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -49,7 +48,7 @@ func withSidecars(t *testing.T) *rig {
 	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}})
 	r.install(sidecarSettings)
 	r.startPlainController()
-	r.routeWebhook()
+	r.routeWebhook(plainNamespace, webhookName)
 	r.templatesWritten("gpu-16gb-min", "inference", "restricted")
 	r.eventually("webhook trusted", 30*time.Second, func(context.Context) error {
 		if r.kubectl("get", "mutatingwebhookconfiguration", webhookName, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}") == "" {
@@ -83,20 +82,30 @@ func (r *rig) listens(flag string) (string, error) {
 
 // routeWebhook does what a network of Services does: there is none here, and the controller is a process on this machine. The
 // API server follows a Service of the type ExternalName by itself; the names in the certificate are checked as ever.
-func (r *rig) routeWebhook() {
+func (r *rig) routeWebhook(namespace, name string) {
 	r.t.Helper()
-	var port string
-	r.eventually("the controller listens", 60*time.Second, func(context.Context) error {
-		address, err := r.listens("webhook-bind-address")
-		if err == nil {
-			_, port, err = net.SplitHostPort(address)
-		}
+	r.eventually("the controller listens for the webhook", 60*time.Second, func(context.Context) error { return r.tryRouteWebhook(namespace, name) })
+}
+
+func (r *rig) tryRouteWebhook(namespace, name string) error {
+	r.t.Helper()
+	address, err := r.listens("webhook-bind-address")
+	if err != nil {
 		return err
-	})
-	r.kubectl("patch", "service", "controller-webhook", "--namespace", plainNamespace, "--type=merge",
-		"-p", `{"spec":{"type":"ExternalName","externalName":"localhost","clusterIP":null,"clusterIPs":null}}`)
-	r.kubectl("patch", "mutatingwebhookconfiguration", webhookName, "--type=json",
-		"-p", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`)
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if out, err := r.tryProgram("kubectl", "patch", "service", "controller-webhook", "--namespace", namespace, "--type=merge",
+		"-p", `{"spec":{"type":"ExternalName","externalName":"localhost","clusterIP":null,"clusterIPs":null}}`); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if out, err := r.tryProgram("kubectl", "patch", "mutatingwebhookconfiguration", name, "--type=json",
+		"-p", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 func (r *rig) controllerReady() error {
@@ -109,16 +118,8 @@ func (r *rig) controllerReady() error {
 
 func ready(address string) error {
 	quick := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := quick.Get("http://" + address + "/readyz")
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(response.Body)
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", response.Status, body)
-	}
-	return nil
+	_, err := fetch(context.Background(), quick, "http://"+address+"/readyz")
+	return err
 }
 
 // warned makes pods and keeps the warnings.

@@ -175,10 +175,14 @@ func comparable(t *testing.T, p *corev1.Pod) string {
 	return text
 }
 
-// pods of the burst.
-const burst = 200
+const (
+	// burst is how many pods are made at once.
+	burst = 50
+	// bursts are the moments of it.
+	bursts = 5
+)
 
-// 200 pods while the certificate is renewed and the controller is killed: every one is admitted, and each that was made while
+// Bursts of pods while the certificate is renewed and the controller is killed: every one is admitted, and each that was made while
 // the controller was ready has exactly one sidecar.
 func TestSidecarBurst(t *testing.T) {
 	t.Parallel()
@@ -192,18 +196,17 @@ func TestSidecarBurst(t *testing.T) {
 		return r.kubectl("get", "secret", webhookSecret, "--namespace", plainNamespace, "-o", "jsonpath={.data.tls\\.crt}")
 	}
 	first, firstBundle := served(), bundle()
-	r.kubectl("annotate", "secret", webhookSecret, "--namespace", plainNamespace, "gpu-dra.deckhouse.io/renew=now")
 
 	w := r.warned()
 	var group sync.WaitGroup
 	var whileReady, with atomic.Int32
-	failures := make(chan error, burst)
-	create := func(i int) {
+	failures := make(chan error, burst*bursts)
+	create := func(name string) {
 		defer group.Done()
 		before := ready(health) == nil
-		p, err := w.Pods("inference").Create(context.Background(), engine("inference", fmt.Sprintf("burst-%03d", i)), metav1.CreateOptions{})
+		p, err := w.Pods("inference").Create(context.Background(), engine("inference", name), metav1.CreateOptions{})
 		if err != nil {
-			failures <- fmt.Errorf("pod %d is not admitted: %w", i, err)
+			failures <- fmt.Errorf("pod %s is not admitted: %w", name, err)
 			return
 		}
 		n := sidecars(p)
@@ -213,38 +216,51 @@ func TestSidecarBurst(t *testing.T) {
 		if before && ready(health) == nil {
 			whileReady.Add(1)
 			if n != 1 {
-				failures <- fmt.Errorf("pod %d was made while the controller was ready and has %d sidecars: %v", i, n, p.Annotations)
+				failures <- fmt.Errorf("pod %s was made while the controller was ready and has %d sidecars: %v", name, n, p.Annotations)
 			}
 		} else if n > 1 {
-			failures <- fmt.Errorf("pod %d has %d sidecars", i, n)
+			failures <- fmt.Errorf("pod %s has %d sidecars", name, n)
 		}
 	}
-	began := time.Now()
-	killed := false
-	for i := range burst {
-		group.Add(1)
-		go create(i)
-		// Over the whole of the renewal, which takes a minute and some.
-		time.Sleep(450 * time.Millisecond)
-		if !killed && time.Since(began) > 45*time.Second {
-			killed = true
-			r.cluster("controller", "kill")
+	begin := func(moment string, apart time.Duration) {
+		group.Add(burst)
+		for i := range burst {
+			time.AfterFunc(time.Duration(i)*apart, func() { create(fmt.Sprintf("%s-%02d", moment, i)) })
 		}
 	}
+
+	r.kubectl("annotate", "secret", webhookSecret, "--namespace", plainNamespace, "gpu-dra.deckhouse.io/renew=now")
+	begin("asked", 0)
+	r.eventually("the next authority is published", 60*time.Second, func(context.Context) error {
+		if bundle() == firstBundle {
+			return fmt.Errorf("only the first one is trusted")
+		}
+		return nil
+	})
+	begin("published", 0)
+	r.eventually("the next certificate is served", 60*time.Second, func(context.Context) error {
+		if served() == first {
+			return fmt.Errorf("the first one is served still")
+		}
+		return nil
+	})
+	// The kill takes some moments: pods come before it, at it and after it.
+	begin("dying", 10*time.Millisecond)
+	r.cluster("controller", "kill")
+	begin("dead", 0)
+	r.eventually("the controller is ready again", 60*time.Second, func(context.Context) error { return ready(health) })
+	begin("restarted", 0)
 	group.Wait()
 	close(failures)
 	for err := range failures {
 		t.Error(err)
 	}
-	require.True(t, killed)
-	t.Logf("%d of %d pods were made while the controller was ready, %d have the sidecar", whileReady.Load(), burst, with.Load())
-	require.Greater(t, int(whileReady.Load()), burst/2)
-	r.eventually("the certificate was renewed", 60*time.Second, func(context.Context) error {
-		if served() == first {
-			return fmt.Errorf("the first one is served still")
-		}
-		if b := bundle(); b == firstBundle || len(b) > len(firstBundle)*3/2 {
-			return fmt.Errorf("the first authority is trusted still")
+	t.Logf("%d of %d pods were made while the controller was ready, %d have the sidecar", whileReady.Load(), burst*bursts, with.Load())
+	require.Greater(t, int(whileReady.Load()), 2*burst, "three bursts come while it lives")
+	require.Less(t, int(whileReady.Load()), burst*bursts, "no pod came while the controller was dead")
+	r.eventually("the first authority is forgotten", 90*time.Second, func(context.Context) error {
+		if b := bundle(); len(b) > len(firstBundle)*3/2 {
+			return fmt.Errorf("it is trusted still")
 		}
 		return nil
 	})

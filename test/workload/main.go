@@ -1,5 +1,6 @@
 // Command workload plays everything that runs on a real node of a test cluster, in one image without dependencies: the pause
-// container, an engine that serves requests and drains, and a stand-in of dcgm-exporter, which itself needs NVIDIA's hardware.
+// container, an engine that serves requests and drains, one that only holds memory, and a stand-in of dcgm-exporter, which itself
+// needs NVIDIA's hardware.
 // Its first argument says which; called dcgm-exporter it is that.
 package main
 
@@ -21,7 +22,7 @@ func main() {
 	name, args := filepath.Base(os.Args[0]), os.Args[1:]
 	if name != exporterName {
 		if len(args) == 0 {
-			fail(fmt.Errorf("no word says what to be: expected pause, engine, exporter or crash"))
+			fail(fmt.Errorf("no word says what to be: expected pause, engine, exporter, hold or crash"))
 		}
 		name, args = args[0], args[1:]
 	}
@@ -33,10 +34,12 @@ func main() {
 		err = engine(ctx, args)
 	case "exporter", exporterName:
 		err = exporter(ctx, args)
+	case "hold":
+		err = hold(ctx, args)
 	case "crash":
 		err = fmt.Errorf("crashes, as it was told")
 	default:
-		err = fmt.Errorf("%q is none of pause, engine, exporter, crash", name)
+		err = fmt.Errorf("%q is none of pause, engine, exporter, hold, crash", name)
 	}
 	if err != nil {
 		fail(err)

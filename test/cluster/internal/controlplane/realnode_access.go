@@ -3,7 +3,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/images"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/realnode"
@@ -72,11 +71,11 @@ func (c *Cluster) RestartKubelet(ctx context.Context, name string, dropIn []byte
 	})
 }
 
-func (c *Cluster) nodeStatus(record *state.Cluster) (*NodeStatus, error) {
+func (c *Cluster) nodeStatus(record *state.Cluster) *NodeStatus {
 	if record.Node == nil {
-		return nil, nil
+		return nil
 	}
-	n := record.Node.Network
+	n, spec := record.Node.Network, realnode.Spec{Folder: c.Dir.Data(NodeProcess)}
 	return &NodeStatus{Name: realnode.Name, Address: n.Node(), Host: n.Host(), Pods: n.Pods(), Link: n.Link(), Cgroup: record.Node.Cgroup,
-		Root: filepath.Join(c.Dir.Data(NodeProcess), "root"), Image: realnode.Sandbox, Logs: c.nodeLogs()}, nil
+		Root: spec.Root(), Image: realnode.Sandbox, Logs: c.nodeLogs()}
 }

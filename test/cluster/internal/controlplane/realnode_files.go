@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/component"
+	"github.com/gpu-dra/gpu-dra/test/cluster/internal/gates"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/images"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/kubeconfig"
 	"github.com/gpu-dra/gpu-dra/test/cluster/internal/pki"
@@ -20,7 +21,7 @@ func (c *Cluster) writeNode(record *state.Cluster) (*realnode.Spec, error) {
 	}
 	spec := &realnode.Spec{Name: realnode.Name, Network: record.Node.Network, Cgroup: record.Node.Cgroup, Folder: c.Dir.Data(NodeProcess),
 		Logs: filepath.Dir(c.Dir.Log(NodeProcess)), Programs: map[string]string{"runc": c.Machine.Runc}, Plugins: c.Machine.Plugins,
-		APIServer: component.APIServerAddress(record.Ports), Gates: record.Options.Gates["kubelet"]}
+		APIServer: component.APIServerAddress(record.Ports), Gates: record.Options.Gates[gates.Kubelet]}
 	for _, name := range realnode.Programs {
 		binary, err := c.Binaries(name, record.Options.Kubernetes)
 		if err != nil {

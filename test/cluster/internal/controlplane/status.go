@@ -41,10 +41,8 @@ func (c *Cluster) Status(ctx context.Context, extra map[string]func(*state.Clust
 	if err != nil || record == nil {
 		return nil, err
 	}
-	status := &Status{Name: c.Name, Phase: record.Phase, Dir: string(c.Dir), Kubeconfig: c.Kubeconfig(), Options: record.Options}
-	if status.Node, err = c.nodeStatus(record); err != nil {
-		return nil, err
-	}
+	status := &Status{Name: c.Name, Phase: record.Phase, Dir: string(c.Dir), Kubeconfig: c.Kubeconfig(), Options: record.Options,
+		Node: c.nodeStatus(record)}
 	add := func(name string) *ComponentStatus {
 		p := record.Processes[name]
 		status.Components = append(status.Components, ComponentStatus{Name: name, PID: p.PID, Alive: p.Alive(),

@@ -10,12 +10,12 @@ import (
 )
 
 // Components that take --feature-gates.
-var components = append([]string{kubelet}, controlPlane...)
+var components = append([]string{Kubelet}, controlPlane...)
 
 var controlPlane = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// kubelet is that of a real node.
-const kubelet = "kubelet"
+// Kubelet is that of a real node; the fake ones have none.
+const Kubelet = "kubelet"
 
 // Set is component → gate → on or off.
 type Set map[string]map[string]bool
