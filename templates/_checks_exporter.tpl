@@ -104,6 +104,9 @@ says the same in Go. Takes what the checks in _checks.tpl take.
 {{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "exporter.sidecar.args[%d]" $i) "text" $text "allowed" $runTokens) -}}
 {{- end -}}
 {{- end -}}
+{{- range $path, $resources := dict "exporter.resources" $exporter.resources "exporter.sidecar.resources" ($exporter.sidecar | default dict).resources -}}
+{{- include "gpu-dra.checkResources" (dict "found" $in.found "path" (printf "%s.%s" $in.path $path) "resources" $resources) -}}
+{{- end -}}
 {{- include "gpu-dra.checkOwnMetricNames" (dict "in" $in "metricNames" ($exporter.metricNames | default dict)) -}}
 {{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}
 {{- include "gpu-dra.ownFault" (list $in "exporter.resources.limits[memory]" ($exporter.resources.limits.memory | toString | quote) "none with exporter.memory, which makes it") -}}

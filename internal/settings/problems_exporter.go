@@ -9,7 +9,7 @@ import (
 // exporterProblems are images of exporters that are too old for DRA.
 func exporterProblems(s *Settings, profiles *profile.Set) []Problem {
 	var out []Problem
-	check := func(path, driver string, config DriverConfig) {
+	eachDriverConfig(s, func(path, driver string, config DriverConfig) {
 		d, ok := profiles.ByName(driver)
 		if !ok || d.Exporter == nil || config.Exporter == nil || config.Exporter.Image == nil {
 			return
@@ -18,14 +18,6 @@ func exporterProblems(s *Settings, profiles *profile.Set) []Problem {
 			out = append(out, Problem{path + ".exporter.image.tag", fmt.Sprintf(
 				"found %q, expected version %s or newer: an older exporter does not work with DRA", tag, d.Exporter.MinVersion)})
 		}
-	}
-	for _, name := range sortedKeys(s.Drivers) {
-		check("drivers."+name, name, s.Drivers[name])
-	}
-	for i, g := range s.NodeGroups {
-		for _, name := range sortedKeys(g.DriverOverrides) {
-			check(fmt.Sprintf("nodeGroups[%d].driverOverrides.%s", i, name), name, g.DriverOverrides[name])
-		}
-	}
+	})
 	return out
 }
