@@ -90,7 +90,7 @@ test-e2e: $(CLUSTER) bundle chart controller ## The product from its packages on
 NEWEST := 1.37.2
 
 .PHONY: test-full
-test-full: test-e2e ## test-e2e and what is too slow for it: planned feature gates on Kubernetes 1.37 (its first build takes long)
+test-full: test ## test and what is too slow for it: planned feature gates on Kubernetes 1.37 (its first build takes long)
 	$(CLUSTER) build --kubernetes-version $(NEWEST) kube-apiserver kube-scheduler
 	go test -tags e2e,full -count=1 -timeout 30m -run '^TestPlannedGatesOnNewest$$' ./test/e2e
 

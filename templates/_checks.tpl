@@ -30,9 +30,10 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- include "gpu-dra.checkExporterImages" $in -}}
 {{- include "gpu-dra.checkSidecarMetrics" $in -}}
 {{- include "gpu-dra.checkClasses" $in -}}
+{{- include "gpu-dra.checkSettingsResources" $in -}}
 {{- range $key, $_ := .settings.monitoring.labels -}}
-{{- if not (regexMatch `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$` $key) -}}
-{{- include "gpu-dra.fault" (list $found (printf "monitoring.labels.%s: no label has such a key; expected a name of at most 63 letters, digits, dashes, dots and underscores, with or without domain/ before it" $key)) -}}
+{{- if not (include "gpu-dra.isLabelKey" $key) -}}
+{{- include "gpu-dra.labelFault" (list $found "monitoring.labels" $key) -}}
 {{- end -}}
 {{- end -}}
 {{- range $i, $template := .settings.claimTemplates -}}
@@ -53,6 +54,16 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- define "gpu-dra.fault" -}}
 {{- $found := index . 0 -}}
 {{- $_ := set $found "list" (append $found.list (index . 1)) -}}
+{{- end -}}
+
+{{- /* Whether text is the key of a label or the name of a resource, as IsQualifiedName of Kubernetes: "true", or nothing. */ -}}
+{{- define "gpu-dra.isLabelKey" -}}
+{{- if and (regexMatch `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$` .) (regexMatch `^([^/]{1,253}/)?[^/]+$` .) -}}true{{- end -}}
+{{- end -}}
+
+{{- /* A key that no label has. Takes (list found path key). */ -}}
+{{- define "gpu-dra.labelFault" -}}
+{{- include "gpu-dra.fault" (list (index . 0) (printf "%s.%s: no label has such a key; expected a name of at most 63 letters, digits, dashes, dots and underscores, with or without domain/ before it" (index . 1) (index . 2))) -}}
 {{- end -}}
 
 {{- define "gpu-dra.checkNames" -}}

@@ -34,7 +34,7 @@ the same in Go. Takes what the checks in _checks.tpl take.
 {{- end -}}
 {{- end -}}
 {{- if $drivers -}}
-{{- include "gpu-dra.fault" (list $in.found (printf "exporter.customMetrics[%d]: found %q, a profiling metric of the driver %s, expected none with exporter.mode Sidecar: one engine on a card can serve them; use the mode DaemonSet" $i $metric (first $drivers))) -}}
+{{- include "gpu-dra.fault" (list $in.found (printf "exporter.customMetrics[%d]: found %q, a profiling metric of the driver %s, expected none with exporter.mode Sidecar: one process on a card can serve them; use the mode DaemonSet" $i $metric (first $drivers))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -151,6 +151,9 @@ the same in Go. Takes what the checks in _checks.tpl take.
 {{- end -}}
 {{- $_ := set $metrics $metric.name true -}}
 {{- end -}}
+{{- end -}}
+{{- range $path, $resources := dict "exporter.resources" $exporter.resources "exporter.sidecar.resources" ($exporter.sidecar | default dict).resources -}}
+{{- include "gpu-dra.checkResources" (dict "found" $in.found "path" (printf "%s.%s" $in.path $path) "resources" $resources) -}}
 {{- end -}}
 {{- include "gpu-dra.checkOwnMetricNames" (dict "in" $in "metricNames" ($exporter.metricNames | default dict)) -}}
 {{- if and $exporter.memory (hasKey (($exporter.resources | default dict).limits | default dict) "memory") -}}

@@ -9,6 +9,7 @@ groups that say the same of it: a cluster may have hundreds. Takes what the chec
 {{- $known := .known -}}
 {{- $checked := dict -}}
 {{- $labels := dict -}}
+{{- $objects := dict -}}
 {{- range $i, $group := $ctx.settings.nodeGroups -}}
 {{- $path := printf "nodeGroups[%d]" $i -}}
 {{- if not (or $group.nodeSelector $ctx.distribution.nodeGroupLabel) -}}
@@ -16,10 +17,10 @@ groups that say the same of it: a cluster may have hundreds. Takes what the chec
 {{- end -}}
 {{- range $key, $_ := $group.nodeSelector -}}
 {{- if not (hasKey $labels $key) -}}
-{{- $_ := set $labels $key (regexMatch `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$` $key) -}}
+{{- $_ := set $labels $key (include "gpu-dra.isLabelKey" $key) -}}
 {{- end -}}
 {{- if not (get $labels $key) -}}
-{{- include "gpu-dra.fault" (list $found (printf "%s.nodeSelector.%s: no label has such a key; expected a name of at most 63 letters, digits, dashes, dots and underscores, with or without domain/ before it" $path $key)) -}}
+{{- include "gpu-dra.labelFault" (list $found (printf "%s.nodeSelector" $path) $key) -}}
 {{- end -}}
 {{- end -}}
 {{- $partitioning := $group.partitioning | default "None" -}}
@@ -55,6 +56,7 @@ groups that say the same of it: a cluster may have hundreds. Takes what the chec
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- include "gpu-dra.checkObjects" (dict "in" $in "index" $i "group" $group "objects" $objects) -}}
 {{- range $name, $_ := $group.driverOverrides -}}
 {{- if not (has $name $group.drivers) -}}
 {{- include "gpu-dra.fault" (list $found (printf "%s.driverOverrides.%s: the group does not run this driver; add it to %s.drivers or remove the override" $path $name $path)) -}}
@@ -62,6 +64,29 @@ groups that say the same of it: a cluster may have hundreds. Takes what the chec
 {{- end -}}
 {{- if and $passthrough (not $forMachines) -}}
 {{- include "gpu-dra.checkPassthrough" (dict "in" $in "path" $path "group" $group) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+DaemonSets of two pairs that would have one name: the driver `a` on `b-c`, and `a-b` on `c`. Gathers the pairs in objects, by that
+name. Takes a dict: in, index, group, objects.
+*/ -}}
+{{- define "gpu-dra.checkObjects" -}}
+{{- $in := . -}}
+{{- $group := .group.name -}}
+{{- range $name := .group.drivers -}}
+{{- $profile := get $in.in.ctx.profiles $name | default dict -}}
+{{- range $prefix, $what := dict "driver" "plugin" "exporter" "exporter" -}}
+{{- if get $profile $what -}}
+{{- $object := printf "%s-%s-%s" $prefix $name $group -}}
+{{- $other := get $in.objects $object -}}
+{{- if not $other -}}
+{{- $_ := set $in.objects $object (dict "index" $in.index "group" $group "driver" $name) -}}
+{{- else if ne $other.group $group -}}
+{{- include "gpu-dra.fault" (list $in.in.found (printf "nodeGroups[%d].name: found %q, with which the DaemonSet of %s is called %s, as that of %s on nodeGroups[%d]; rename the group" $in.index $group $name $object $other.driver (int $other.index))) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

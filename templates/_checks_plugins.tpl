@@ -48,6 +48,7 @@ dict: found, path (of the profile), profile.
 {{- $_ := set $ports (toString $port) true -}}
 {{- end -}}
 {{- include "gpu-dra.checkOwnMounts" (dict "in" $in "field" $path "container" $container "volumes" $volumes "allowed" $pathTokens) -}}
+{{- include "gpu-dra.checkResources" (dict "found" $in.found "path" (printf "%s.%s.resources" $in.path $path) "resources" $container.resources) -}}
 {{- end -}}
 {{- if not $always -}}
 {{- include "gpu-dra.ownFault" (list $in "plugin.containers" (printf "%d, none of them without when" (len $plugin.containers)) "at least one that always runs") -}}

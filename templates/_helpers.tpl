@@ -38,7 +38,7 @@ On Deckhouse it is the module's own by digest, unless the settings name another.
 {{- if and (gt (len $parts) 1) (or (contains "." $host) (contains ":" $host) (eq $host "localhost")) -}}
 {{- $parts = rest $parts -}}
 {{- end -}}
-{{- $repository = printf "%s/%s" (trimSuffix "/" .) (join "/" $parts) -}}
+{{- $repository = printf "%s/%s" . (join "/" $parts) -}}
 {{- end -}}
 {{- if $override.digest -}}
 {{- printf "%s@%s" $repository $override.digest -}}
@@ -53,7 +53,7 @@ On Deckhouse it is the module's own by digest, unless the settings name another.
 {{- include "gpu-dra.image" (dict "root" . "name" "controller" "override" .gpuDra.settings.controller.image "repository" "ghcr.io/gpu-dra/gpu-dra" "tag" (printf "v%s" .Chart.AppVersion)) -}}
 {{- end -}}
 
-{{- /* A toleration as an item of a list; an empty one tolerates nothing but is valid. Takes the toleration. */ -}}
+{{- /* A toleration as an item of a list. Takes the toleration, as the schema lets it be. */ -}}
 {{- define "gpu-dra.toleration" -}}
 - operator: {{ .operator | default "Equal" | quote }}
 {{- with .key }}
@@ -85,21 +85,29 @@ imagePullSecrets:
 
 {{- /*
 Data as YAML, or as JSON where YAML would not bring it through a template: toYaml cuts the last newline off, so text that ends in
-several would change (`|+`), and it leaves Unicode's own line breaks as they are.
+several would change (`|+`), and it leaves Unicode's own line breaks as they are. JSON leaves characters as they are that YAML refuses.
 */ -}}
 {{- define "gpu-dra.data" -}}
 {{- $yaml := toYaml . -}}
 {{- if or (regexMatch `(?m)[|>][0-9]*\+$` $yaml) (ne (toJson .) (printf "%s\n" $yaml | fromYaml | toJson)) -}}
-{{- toJson . | replace "\u0085" "\\u0085" | replace "\ufeff" "\\ufeff" -}}
+{{- $json := toJson . | replace "\x7f" "\\u007f" -}}
+{{- range regexFindAll "[\u0080-\u009f\ufeff\ufffe\uffff]" $json -1 | uniq -}}
+{{- $json = replace . (printf "%+q" . | trimAll `"`) $json -}}
+{{- end -}}
+{{- $json -}}
 {{- else -}}
 {{- $yaml -}}
 {{- end -}}
 {{- end -}}
 
-{{- /* A whole text as the value of a key, readable where it can be: a block may not hold Unicode's line breaks. Takes text, indent. */ -}}
+{{- /*
+A whole text as the value of a key, readable where it can be: a block holds no control characters and no line breaks of Unicode's, it
+takes blanks at its beginning for its indent, and those at its end are lost with the end of a document. Takes text without its last
+line break, which the value has, and indent.
+*/ -}}
 {{- define "gpu-dra.text" -}}
-{{- if regexMatch "[\u0085\u2028\u2029\ufeff]" .text -}}
-{{- quote .text -}}
+{{- if or (regexMatch "[\u2028\u2029\ufeff\ufffe\uffff\x00-\x08\x0b-\x1f\x7f-\u009f]" .text) (regexMatch `^\n*[ \t]` .text) (not (regexMatch `[^ \t\n]$` .text)) -}}
+{{- printf "%s\n" .text | quote -}}
 {{- else -}}
 |
 {{ indent (int .indent) .text }}

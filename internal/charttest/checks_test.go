@@ -48,11 +48,15 @@ func TestRefusedAtRender(t *testing.T) {
 		"cluster: {kubernetesVersion: '1.40'}":                                           {},
 		"nodeGroups: [{name: a, drivers: [example]}]":                                    {"- nodeGroups[0].nodeSelector: found none"},
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a b: c}}]":            {"- nodeGroups[0].nodeSelector.a b: no label has such a key"},
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a..b/c: d}}]":         {"- nodeGroups[0].nodeSelector.a..b/c: no label has such a key"},
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {e.f/a_B.c-d: c}}]":    {},
 		"nodeGroups: [{name: a, drivers: [example], " + at + "}, {name: a, drivers: [example], " + at + "}]": {
 			`- nodeGroups[1].name: found "a", which nodeGroups[0] has already; merge the two`},
-		"monitoring: {labels: {re lease: a}}":    {"- monitoring.labels.re lease: no label has such a key"},
-		"monitoring: {labels: {a.b/release: a}}": {},
+		"monitoring: {labels: {re lease: a}}":                    {"- monitoring.labels.re lease: no label has such a key"},
+		"monitoring: {labels: {a.b/release: a}}":                 {},
+		"exporter: {interval: 100ms, sidecar: {interval: 999m}}": {},
+		"exporter: {interval: 99999s}":                           {"/exporter/interval"},
+		"exporter: {sidecar: {interval: 99ms}}":                  {"/exporter/sidecar/interval"},
 		"claimTemplates: [{name: a, driver: example, namespaces: [b]}, {name: a, driver: example, namespaces: [c]}]": {
 			`- claimTemplates[1].name: found "a"`},
 		"customDrivers: [{name: a, driverName: a.b}, {name: a, driverName: c.d}]": {`- customDrivers[1].name: found "a"`},
@@ -72,6 +76,52 @@ func TestRefusedAtRender(t *testing.T) {
 			"- nodeGroups[0].passthrough: found true, expected a driver with a class for virtual machines (choice Passthrough) or a gate for it, which example has not"},
 		"nodeGroups: [{name: a, drivers: [example, nvidia], " + at + ", passthrough: true}]": {},
 	})
+}
+
+// The API server refuses a pod with such a toleration, and with it half of a release.
+func TestTolerationsThatTheAPIServerRefuses(t *testing.T) {
+	for in, good := range map[string]bool{
+		"{}":                                     false,
+		"{operator: Equal, value: a}":            false,
+		"{key: '', value: a}":                    false,
+		"{operator: Exists}":                     true,
+		"{key: '', operator: Exists, value: ''}": true,
+		"{key: a}":                               true,
+		"{key: a, operator: Exists, value: b}":   false,
+		"{key: a, operator: Equal, value: b}":    true,
+		"{key: a, value: b c}":                   false,
+		"{key: a b, operator: Exists}":           false,
+		"{key: a..b/c, operator: Exists}":        false,
+		"{key: a.b/c, operator: Exists, effect: NoExecute, tolerationSeconds: 3}": true,
+		"{key: a.b/c, operator: Exists, tolerationSeconds: 0}":                    false,
+		"{key: a, effect: NoSchedule, tolerationSeconds: 3}":                      false,
+	} {
+		const driver = "{name: x, driverName: x.example, plugin: {image: {repository: r.example/x, tag: v1}, containers: [{name: x}], tolerations: ["
+		got := refusal(t, Options{Values: parse(t, "nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, tolerations: ["+in+"]}]")})
+		own := refusal(t, Options{Values: parse(t, "customDrivers: ["+driver+in+"]}}]")})
+		if good {
+			require.Empty(t, got+own, in)
+			continue
+		}
+		require.Contains(t, got, "/nodeGroups/0/tolerations/0", in)
+		require.Contains(t, own, "/customDrivers/0/plugin/tolerations/0", in)
+	}
+}
+
+func TestRepositoriesHaveNoTag(t *testing.T) {
+	for repository, good := range map[string]bool{
+		"r.example/npu": true, "localhost:5000/a/b-c_d.e": true, "npu": true,
+		"r.example/npu:v1": false, "r.example//npu": false, "r.example/npu/": false, "r.example:5000:6000/npu": false,
+	} {
+		plugin := refusal(t, Options{Values: parse(t, "customDrivers: [{name: x, driverName: x.example, plugin: {image: {repository: '"+repository+"', tag: v1}, containers: [{name: x}]}}]")})
+		exporter := refusal(t, Options{Values: parse(t, "customDrivers: [{name: x, driverName: x.example, exporter: {image: {repository: '"+repository+"', tag: v1}, port: 9000}}]")})
+		if good {
+			require.Empty(t, plugin+exporter, repository)
+			continue
+		}
+		require.Contains(t, plugin, "/customDrivers/0/plugin/image/repository", repository)
+		require.Contains(t, exporter, "/customDrivers/0/exporter/image/repository", repository)
+	}
 }
 
 // One render names everything that is wrong, so that nobody mends one thing at a time.
@@ -99,8 +149,15 @@ claimTemplates: [{name: a, driver: amb, namespaces: [b]}]
 func TestChartAndControllerSayTheSame(t *testing.T) {
 	distributions, err := profile.Distributions()
 	require.NoError(t, err)
+	const intel = "customDrivers: [{name: intel, driverName: intel.example, plugin: {image: {repository: r, tag: v1}, containers: [{name: a}]}, exporter: {image: {repository: r, tag: v1}, port: 9000}}]\n"
 	for _, in := range []string{
 		"nodeGroups: [{name: a, drivers: [example]}]",
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a b: c, a..b/c: x, A/b: c}}]",
+		"monitoring: {labels: {-a: b, " + strings.Repeat("a", 64) + ": b, " + strings.Repeat("a", 254) + "/b: c}}",
+		intel + "nodeGroups: [{name: gpu-a, drivers: [intel], nodeSelector: {a: b}}, {name: a, drivers: [intel-gpu], nodeSelector: {a: c}}]",
+		"controller: {resources: {requests: {cpu: 2, memory: 1Gi, memroy: 1Gi}, limits: {cpu: 1, memory: 1Gi}}}",
+		"drivers: {example: {resources: {requests: {memory: 2Gi}, limits: {memory: 1500M, 'gpu': 1}}, exporter: {resources: {requests: {hugepages-2Mi: 4Mi}}}}}",
+		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, driverOverrides: {example: {resources: {requests: {a.example/b: 1, cpu: 250m}, limits: {a.example/b: 2, cpu: 200m}}, exporter: {resources: {limits: {'a b': 1}}}}}}]",
 		"nodeGroups: [{name: a, drivers: [example, nvdia], nodeSelector: {a: b}}]",
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}}, {name: a, drivers: [example], nodeSelector: {a: b}}]",
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, driverOverrides: {nvidia: {logLevel: 1}}}]",

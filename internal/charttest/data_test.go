@@ -21,7 +21,7 @@ var hostile = []string{
 	`{{ .Values }}`, `{{- fail "no" -}}`, `}}`, `"`, `'`, `\`, `\n`, "line\nline", "line\r\nline\n", "\n", "two\n\n", "\ttab", " leading", "trailing ",
 	"# comment", "a # b", "a: b", "- a", "? a", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "---", "...", "---\nkind: Secret", "{a: b}", "[a]",
 	"yes", "no", "on", "off", "y", "n", "true", "null", "~", "Null", "0", "007", "0x1F", "1e3", "1_000", "12:30:45", ".inf", "2026-01-01", "=", "<<",
-	"\u2028", "\u0085", "\ufeff", "\u0440\u0443\u0441\u0441\u043a\u0438\u0439", strings.Repeat("long ", 40),
+	"  indented\nless", "\n  indented", "   \nfirst", "last\n  ", "bell\x07", "\x1b[0m", "\x7f", "\u009b", "\uffff", "\u2028", "\u0085", "\ufeff", "\u0440\u0443\u0441\u0441\u043a\u0438\u0439", strings.Repeat("long ", 40),
 }
 
 // Whatever stands in a string stays in it: in the objects, and in the file of the controller.
@@ -32,7 +32,10 @@ func TestHostileStringsStayData(t *testing.T) {
 		in := map[string]any{
 			"drivers": map[string]any{"example": map[string]any{"extraEnv": []any{map[string]any{"name": "A", "value": s}}}},
 			"customDrivers": []any{map[string]any{"name": "acme", "driverName": "acme.example",
-				"classes": []any{map[string]any{"name": "acme.example", "expression": s}}}},
+				"classes": []any{map[string]any{"name": "acme.example", "expression": s}},
+				"exporter": map[string]any{"image": map[string]any{"repository": "r.example/x", "tag": "v1"}, "port": 9000,
+					"config": map[string]any{"path": "/etc/acme", "files": map[string]any{"a.conf": s}}}}},
+			"nodeGroups":     []any{map[string]any{"name": "a", "drivers": []any{"acme"}, "nodeSelector": map[string]any{"a": "b"}}},
 			"claimTemplates": []any{map[string]any{"name": "1e3", "namespaces": []any{"007"}, "driver": "acme", "product": cut(s, 64), "selectors": []any{s}}},
 			"deviceClasses": map[string]any{"extra": []any{map[string]any{"name": "0.1", "selectors": []any{s},
 				"config": []any{map[string]any{"driver": "acme.example", "parameters": map[string]any{cut(s, 20): s, "list": []any{s, nil, 1, true}}}}}}},
@@ -51,6 +54,9 @@ func TestHostileStringsStayData(t *testing.T) {
 		template := Find[*v1alpha1.GPUClaimTemplate](rendered, "1e3").Spec
 		require.Equal(t, []string{s}, template.Selectors)
 		require.Equal(t, cut(s, 64), template.Product)
+
+		// A file ends in a line break.
+		require.Equal(t, strings.TrimSuffix(s, "\n")+"\n", Find[*corev1.ConfigMap](rendered, "exporter-acme").Data["a.conf"])
 
 		config, err := settings.ParseControllerConfig([]byte(Find[*corev1.ConfigMap](rendered, "controller-config").Data["config.yaml"]))
 		require.NoError(t, err, s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
@@ -50,28 +51,44 @@ func TestHostileTextOfDriversStaysText(t *testing.T) {
 	}
 }
 
-// Names of gates and keys of taints have no pattern of their own.
-func TestHostileNamesOfDriversStayText(t *testing.T) {
+// Names of gates have no pattern of their own.
+func TestHostileNamesOfGatesStayText(t *testing.T) {
 	chart, err := Load()
 	require.NoError(t, err)
 	for _, s := range hostile {
-		in := "customDrivers: [{name: x, driverName: x.example, plugin: {image: {repository: r.example/x, tag: v1}, containers: [{name: x, args: ['{featureGates}']}]}}]\n" +
-			"nodeGroups: [{name: a, drivers: [x], nodeSelector: {a: b}}]"
-		v := parse(t, in)
-		g := v["nodeGroups"].([]any)[0].(map[string]any)
-		g["tolerations"] = []any{map[string]any{"key": cut(s, 63), "operator": "Exists"}}
-		g["driverOverrides"] = map[string]any{"x": map[string]any{"featureGates": map[string]any{s: true}}}
+		v := oneDriver(t)
+		v["nodeGroups"].([]any)[0].(map[string]any)["driverOverrides"] = map[string]any{"x": map[string]any{"featureGates": map[string]any{s: true}}}
 		documents, _, err := Render(chart, Options{Values: v})
-		if err != nil {
-			require.Contains(t, err.Error(), "values don't meet the specifications of the schema", "%q", s)
-			continue
-		}
+		require.NoError(t, err, "%q", s)
 		all, err := Decode(documents)
 		require.NoError(t, err, "%q", s)
-		pod := Find[*appsv1.DaemonSet](all, "driver-x-a").Spec.Template.Spec
-		require.Equal(t, []string{s + "=true"}, pod.Containers[0].Args)
-		require.Equal(t, cut(s, 63), pod.Tolerations[0].Key)
+		require.Equal(t, []string{s + "=true"}, Find[*appsv1.DaemonSet](all, "driver-x-a").Spec.Template.Spec.Containers[0].Args)
 	}
+}
+
+// Keys of taints are refused where the API server would refuse them, and stay text elsewhere.
+func TestHostileKeysOfTaints(t *testing.T) {
+	chart, err := Load()
+	require.NoError(t, err)
+	for _, s := range hostile {
+		v, key := oneDriver(t), cut(s, 63)
+		v["nodeGroups"].([]any)[0].(map[string]any)["tolerations"] = []any{map[string]any{"key": key, "operator": "Exists"}}
+		documents, _, err := Render(chart, Options{Values: v})
+		if len(validation.IsQualifiedName(key)) > 0 {
+			require.ErrorContains(t, err, "/nodeGroups/0/tolerations/0/key", "%q", s)
+			continue
+		}
+		require.NoError(t, err, "%q", s)
+		all, err := Decode(documents)
+		require.NoError(t, err, "%q", s)
+		require.Equal(t, key, Find[*appsv1.DaemonSet](all, "driver-x-a").Spec.Template.Spec.Tolerations[0].Key)
+	}
+}
+
+// oneDriver are settings with one driver of the user's own on the group a.
+func oneDriver(t *testing.T) map[string]any {
+	return parse(t, "customDrivers: [{name: x, driverName: x.example, plugin: {image: {repository: r.example/x, tag: v1}, containers: [{name: x, args: ['{featureGates}']}]}}]\n"+
+		"nodeGroups: [{name: a, drivers: [x], nodeSelector: {a: b}}]")
 }
 
 // VPA where Deckhouse has it and the settings say nothing of resources.
@@ -149,4 +166,13 @@ func TestNotesOfDrivers(t *testing.T) {
 	_, notes, err = Render(chart, Options{})
 	require.NoError(t, err)
 	require.NotContains(t, notes, "pod-security", "nothing needs it")
+
+	const exporter = "customDrivers: [{name: x, driverName: x.example, exporter: {image: {repository: r.example/x, tag: v1}, port: 9000}}]\n" +
+		"nodeGroups: [{name: a, drivers: [x], nodeSelector: {a: b}}]\n"
+	_, notes, err = Render(chart, Options{Values: parse(t, exporter)})
+	require.NoError(t, err)
+	require.Contains(t, notes, "kubectl label namespace gpu-dra-system pod-security.kubernetes.io/enforce=privileged", "an exporter needs it, too")
+	_, notes, err = Render(chart, Options{Values: parse(t, exporter+"exporter: {mode: 'Off'}")})
+	require.NoError(t, err)
+	require.NotContains(t, notes, "pod-security")
 }

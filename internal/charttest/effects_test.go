@@ -1,10 +1,8 @@
 package charttest
 
 import (
-	"fmt"
 	"path/filepath"
 	"regexp"
-	"sort"
 	"strings"
 	"testing"
 
@@ -87,52 +85,35 @@ func readerOf(path string) (prefix, reader string) {
 	return prefix, reader
 }
 
-// notRead is what a description says of a setting, or of the block it stands in, that nothing reads yet.
-var notRead = regexp.MustCompile("Not read yet in this version")
-
-// leafPaths are the settings that hold no others, `[]` for list items and `*` for map values, each with whether its
-// description, or that of a block it stands in, tells the user that nothing reads it.
+// leafPaths are the settings that hold no others, `[]` for list items and `*` for map values.
 func leafPaths(node *structuralschema.Structural, path string, out map[string]bool) {
-	leavesBelow(node, path, false, out)
-}
-
-func leavesBelow(node *structuralschema.Structural, path string, told bool, out map[string]bool) {
-	told = told || notRead.MatchString(node.Description)
 	switch {
 	case len(node.Properties) > 0:
 		for k, p := range node.Properties {
-			leavesBelow(&p, strings.TrimPrefix(path+"."+k, "."), told, out)
+			leafPaths(&p, strings.TrimPrefix(path+"."+k, "."), out)
 		}
 	case node.Items != nil && len(node.Items.Properties) > 0:
-		leavesBelow(node.Items, path+"[]", told, out)
+		leafPaths(node.Items, path+"[]", out)
 	case node.AdditionalProperties != nil && node.AdditionalProperties.Structural != nil && len(node.AdditionalProperties.Structural.Properties) > 0:
-		leavesBelow(node.AdditionalProperties.Structural, path+".*", told, out)
+		leafPaths(node.AdditionalProperties.Structural, path+".*", out)
 	default:
-		out[path] = told
+		out[path] = true
 	}
 }
 
-// A setting that does nothing is named here with the component that will read it.
+// A setting that does nothing would stand here without a reader.
 func TestEverySettingHasItsReader(t *testing.T) {
 	leaves := map[string]bool{}
 	leafPaths(schematest.Structural(t, openapi.ConfigValues), "", leaves)
 	used := map[string]bool{}
-	var unread []string
-	for path, told := range leaves {
+	for path := range leaves {
 		prefix, reader := readerOf(path)
 		require.NotEmpty(t, reader, "%s: say in readers who reads it", path)
 		used[prefix] = true
-		later := strings.HasPrefix(reader, "later")
-		require.Equal(t, later, told, "%s: the description says whether the setting is read yet", path)
-		if later {
-			unread = append(unread, fmt.Sprintf("%-60s %s", path, reader))
-		}
 	}
 	for prefix := range readers {
 		require.True(t, used[prefix], "%s is no setting, or a longer entry covers all of it", prefix)
 	}
-	sort.Strings(unread)
-	t.Logf("declared, read by nobody yet:\n%s", strings.Join(unread, "\n"))
 }
 
 // Leaving out any setting that the chart reads changes an object (the controller's file aside) or the notes, or is refused.

@@ -14,8 +14,8 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
-// RequestName is the name of the one request in every claim: what `resources.claims[].request` of a container may say.
-const RequestName = "gpu"
+// requestName is the name of the one request in every claim: what `resources.claims[].request` of a container may say.
+const requestName = "gpu"
 
 // Capabilities are what the API server cannot do. The zero value is a server with every feature that is on by default
 // in Kubernetes 1.34.
@@ -71,14 +71,14 @@ func (b *builder) request(caps Capabilities) resourcev1.DeviceRequest {
 	selectors := b.selectors()
 	last := windows[len(windows)-1]
 	if len(windows) == 1 || caps.NoPrioritizedList {
-		return resourcev1.DeviceRequest{Name: RequestName, Exactly: &resourcev1.ExactDeviceRequest{
+		return resourcev1.DeviceRequest{Name: requestName, Exactly: &resourcev1.ExactDeviceRequest{
 			DeviceClassName: b.class.Name,
 			Selectors:       b.with(last, selectors),
 			AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
 			Count:           int64(b.spec.Count),
 		}}
 	}
-	r := resourcev1.DeviceRequest{Name: RequestName}
+	r := resourcev1.DeviceRequest{Name: requestName}
 	for _, w := range windows {
 		r.FirstAvailable = append(r.FirstAvailable, resourcev1.DeviceSubRequest{
 			Name:            w.name(),

@@ -142,7 +142,7 @@ func TestBuildRefuses(t *testing.T) {
 				assert.Equal(t, w.reason, got[i].Reason, got[i].Field)
 				assert.Contains(t, got[i].Message, w.says)
 			}
-			assert.Equal(t, c.want[0].reason, ReasonOf(err))
+			assert.Equal(t, c.want[0].reason, reasonOf(err))
 		})
 	}
 }

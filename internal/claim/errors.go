@@ -42,8 +42,8 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// ReasonOf returns the condition reason that an error carries, the first of several; InvalidSpec when it carries none.
-func ReasonOf(err error) string {
+// reasonOf returns the condition reason that an error carries, the first of several; InvalidSpec when it carries none.
+func reasonOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Reason

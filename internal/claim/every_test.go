@@ -36,8 +36,9 @@ func TestEveryTemplateOfEveryProfile(t *testing.T) {
 			for _, caps := range []claim.Capabilities{{}, {NoPrioritizedList: true}} {
 				built, err := claim.Build(template.Spec, set, caps)
 				if !template.Served {
-					require.Error(t, err, template.Name)
-					require.Equal(t, condition.TemplateUnsupported, claim.ReasonOf(err), template.Name)
+					var wrong *claim.Error
+					require.ErrorAs(t, err, &wrong, template.Name)
+					require.Equal(t, condition.TemplateUnsupported, wrong.Reason, template.Name)
 					continue
 				}
 				require.NoError(t, err, template.Name)

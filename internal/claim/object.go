@@ -12,10 +12,10 @@ import (
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
 
-// LabelManagedBy and ManagedBy mark every ResourceClaimTemplate that gpu-dra writes.
+// labelManagedBy and managedBy mark every ResourceClaimTemplate that gpu-dra writes.
 const (
-	LabelManagedBy = "app.kubernetes.io/managed-by"
-	ManagedBy      = "gpu-dra"
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	managedBy      = "gpu-dra"
 )
 
 // Hash returns what tells the meaning of one spec from another's: 32 hexadecimal digits over its JSON. It is taken of what
@@ -40,7 +40,7 @@ func Object(template *v1alpha1.GPUClaimTemplate, namespace string, spec resource
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        template.Name,
 			Namespace:   namespace,
-			Labels:      map[string]string{LabelManagedBy: ManagedBy, v1alpha1.LabelClaimTemplate: template.Name},
+			Labels:      map[string]string{labelManagedBy: managedBy, v1alpha1.LabelClaimTemplate: template.Name},
 			Annotations: map[string]string{v1alpha1.AnnotationSpecHash: Hash(spec)},
 		},
 		Spec: *spec.DeepCopy(),

@@ -26,7 +26,7 @@ func TestObjectBelongsToItsTemplate(t *testing.T) {
 		Name: "gpu-16gb-min", UID: "u-1", Controller: ptr.To(true)}}, got.OwnerReferences)
 
 	got.Spec.Spec.Devices.Requests[0].Name = "changed"
-	assert.Equal(t, RequestName, spec.Spec.Devices.Requests[0].Name, "objects of two namespaces share nothing")
+	assert.Equal(t, requestName, spec.Spec.Devices.Requests[0].Name, "objects of two namespaces share nothing")
 
 	template.UID = ""
 	assert.Empty(t, Object(template, "inference", spec).OwnerReferences, "a template out of a file cannot own anything")

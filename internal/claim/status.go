@@ -73,7 +73,7 @@ func ready(o Outcome, s v1alpha1.GPUClaimTemplateStatus) metav1.Condition {
 	}
 	switch {
 	case o.Err != nil:
-		return not(ReasonOf(o.Err), "%v", o.Err)
+		return not(reasonOf(o.Err), "%v", o.Err)
 	case len(o.Failed) > 0:
 		f := worst(o.Failed)
 		return not(f.Reason, "Namespace %s: %s. Not written in %d of %d namespaces.", f.Namespace, strings.TrimSuffix(f.Message, "."), len(o.Failed), len(s.Written)+len(s.Waiting)+len(s.Failed))

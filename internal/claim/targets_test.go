@@ -35,7 +35,7 @@ func TestTargets(t *testing.T) {
 			write, wait, err := Targets(c.spec, cluster)
 			if c.err != "" {
 				assert.ErrorContains(t, err, c.err)
-				assert.Equal(t, "InvalidSpec", ReasonOf(err))
+				assert.Equal(t, "InvalidSpec", reasonOf(err))
 			} else {
 				assert.NoError(t, err)
 			}

@@ -105,7 +105,7 @@ func TestClassesOnVendorsDevices(t *testing.T) {
 				onEveryCluster(t, func(t *testing.T, features structured.Features) {
 					n := nodeWith(t, &d, features, v.slice(d.DriverName))
 					claim := resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
-						Name:    RequestName,
+						Name:    requestName,
 						Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class.Name, AllocationMode: resourcev1.DeviceAllocationModeAll},
 					}}}}
 					want := 0

@@ -10,7 +10,7 @@ import (
 //
 // Values of env, args, hostPath, path and texts of config may hold tokens: {listen} (`:port` in the DaemonSet, an address of its
 // own in a sidecar), {port}, {interval}, {intervalMs} and {intervalSeconds} (the same time as `30s`, milliseconds, and seconds
-// rounded up), {namespace}, {kubeletRoot}, {driverRoot}, {driverRootParent} and {driverRootName}. Texts of config know the
+// rounded up), {namespace}, {kubeletRoot}, {cdiRoot}, {driverRoot}, {driverRootParent} and {driverRootName}. Texts of config know the
 // first five and {counters} (a line `name, type, help` a metric), {metrics} (the names as a JSON list, empty for all) and
 // {profiling} (true or false). A sidecar's args and env know the first five and {config}, the folder with the texts of config;
 // its interval is a second at most, so that the last sample is of the engine's end.

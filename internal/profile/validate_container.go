@@ -134,24 +134,7 @@ func (c *checker) resources(field string, r *ContainerResources) {
 	if r == nil {
 		return
 	}
-	for _, name := range sortedKeys(r.Requests) {
-		request := r.Requests[name]
-		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
-			c.wrong(fmt.Sprintf("%srequests[%s]", field, name), request.String(), "at most the limit "+limit.String())
-		}
-	}
-	c.amounts(field+"requests", r.Requests)
-	c.amounts(field+"limits", r.Limits)
-}
-
-func (c *checker) amounts(field string, list corev1.ResourceList) {
-	for _, name := range sortedKeys(list) {
-		at := fmt.Sprintf("%s[%s]", field, name)
-		if amount := list[name]; amount.Sign() < 0 {
-			c.wrong(at, amount.String(), "an amount that is not negative")
-		}
-		if len(validation.IsQualifiedName(string(name))) > 0 {
-			c.wrong(at, string(name), "the name of a resource")
-		}
+	for _, f := range ResourceFaults(r.Requests, r.Limits) {
+		c.wrong(field+f.Field, f.Found, f.Expected)
 	}
 }

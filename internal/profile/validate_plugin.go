@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 var (
-	imageRepository = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._:/-]*[a-zA-Z0-9])?$`)
+	imageRepository = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	tagVersion      = regexp.MustCompile(`^v?[0-9]+\.[0-9]+(\.[0-9]+)?([-+].*)?$`)
 	kubernetesMinor = regexp.MustCompile(`^1\.[0-9]+$`)
@@ -50,7 +51,7 @@ func (c *checker) plugin(d *Driver) {
 // image reports whether the tag is one.
 func (c *checker) image(field string, i PluginImage) bool {
 	if !imageRepository.MatchString(i.Repository) {
-		c.wrong(field+"repository", i.Repository, "a repository with its registry host")
+		c.wrong(field+"repository", i.Repository, "a repository with its registry host, without a tag")
 	}
 	ok := imageTag.MatchString(i.Tag)
 	if !ok {
@@ -112,16 +113,26 @@ func (c *checker) whens(d *Driver) {
 	})
 }
 
+// tolerations checks what the API server does (ValidateTolerations of k8s.io/kubernetes).
 func (c *checker) tolerations(at string, list []corev1.Toleration) {
 	for i, t := range list {
 		field := fmt.Sprintf("%stolerations[%d].", at, i)
 		oneOf(c, field+"operator", t.Operator, "", corev1.TolerationOpExists, corev1.TolerationOpEqual)
 		oneOf(c, field+"effect", t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
-		if t.Key == "" && t.Operator != corev1.TolerationOpExists {
+		switch {
+		case t.Key == "" && t.Operator != corev1.TolerationOpExists:
 			c.wrong(field+"key", "", "the key of a taint; only the operator Exists goes without")
+		case t.Key != "" && len(validation.IsQualifiedName(t.Key)) > 0:
+			c.wrong(field+"key", t.Key, "the key of a taint: a name of at most 63 characters, with or without domain/ before it")
 		}
-		if t.Value != "" && t.Operator == corev1.TolerationOpExists {
+		switch {
+		case t.Value != "" && t.Operator == corev1.TolerationOpExists:
 			c.wrong(field+"value", t.Value, "none with the operator Exists")
+		case len(validation.IsValidLabelValue(t.Value)) > 0:
+			c.wrong(field+"value", t.Value, "the value of a taint: at most 63 letters, digits, dashes, dots and underscores")
+		}
+		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+			c.wrong(field+"tolerationSeconds", *t.TolerationSeconds, "none without the effect NoExecute")
 		}
 	}
 }

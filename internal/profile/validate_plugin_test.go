@@ -63,6 +63,11 @@ func TestValidateNamesTheFieldOfThePlugin(t *testing.T) {
 		"effect":            {func(p *Plugin) { p.Tolerations[0].Effect = "Never" }, `plugin.tolerations[0].effect: found "Never"`},
 		"toleration key":    {func(p *Plugin) { p.Tolerations[0] = corev1.Toleration{Value: "a"} }, `plugin.tolerations[0].key: found "", expected the key of a taint`},
 		"toleration value":  {func(p *Plugin) { p.Tolerations[0].Value = "a" }, `plugin.tolerations[0].value: found "a", expected none with the operator Exists`},
+		"key of a taint":    {func(p *Plugin) { p.Tolerations[0].Key = "a..b/c" }, `plugin.tolerations[0].key: found "a..b/c", expected the key of a taint: a name`},
+		"value of a taint":  {func(p *Plugin) { p.Tolerations[0] = corev1.Toleration{Key: "a", Value: "b c"} }, `plugin.tolerations[0].value: found "b c", expected the value of a taint`},
+		"no execute":        {func(p *Plugin) { p.Tolerations[0].TolerationSeconds = new(int64) }, `plugin.tolerations[0].tolerationSeconds: found 0, expected none without the effect NoExecute`},
+		"two tags":          {func(p *Plugin) { p.Image.Repository = "r.example/npu:v1" }, `plugin.image.repository: found "r.example/npu:v1", expected a repository with its registry host, without a tag`},
+		"empty element":     {func(p *Plugin) { p.Image.Repository = "r.example//npu" }, `plugin.image.repository: found "r.example//npu"`},
 		"what":              {func(p *Plugin) { p.WaitFor[0].What = "a=b" }, `plugin.waitFor[0].what: found "a=b", expected what is awaited`},
 		"wait root":         {func(p *Plugin) { p.WaitFor[0].HostPath = "lib" }, `plugin.waitFor[0].hostPath: found "lib", ` + path},
 		"no paths":          {func(p *Plugin) { p.WaitFor[0].AnyOf = nil }, `plugin.waitFor[0].anyOf: found none, expected at least one path`},
@@ -108,9 +113,16 @@ func TestValidateNamesTheFieldOfThePlugin(t *testing.T) {
 		"propagation":      {func(p *Plugin) { p.Containers[0].Mounts[0].Propagation = "Both" }, `plugin.containers[0].mounts[0].propagation: found "Both", expected one of "", "None"`},
 		"propagation without privilege": {func(p *Plugin) { p.Containers[1].Mounts[0].Propagation = corev1.MountPropagationBidirectional },
 			`plugin.containers[1].mounts[0].propagation: found "Bidirectional", expected another one, or a container that is privileged`},
-		"negative amount": {func(p *Plugin) { p.Containers[0].Resources.Requests["cpu"] = resource.MustParse("-1") }, `plugin.containers[0].resources.requests[cpu]: found "-1", expected an amount that is not negative`},
-		"over the limit":  {func(p *Plugin) { p.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2") }, `plugin.containers[0].resources.requests[cpu]: found "2", expected at most the limit 1`},
-		"resource name":   {func(p *Plugin) { p.Containers[0].Resources.Limits["c p u"] = resource.MustParse("2") }, `plugin.containers[0].resources.limits[c p u]: found "c p u", expected the name of a resource`},
+		"negative amount":   {func(p *Plugin) { p.Containers[0].Resources.Requests["cpu"] = resource.MustParse("-1") }, `plugin.containers[0].resources.requests[cpu]: found "-1", expected an amount that is not negative`},
+		"over the limit":    {func(p *Plugin) { p.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2") }, `plugin.containers[0].resources.requests[cpu]: found "2", expected at most the limit 1`},
+		"resource name":     {func(p *Plugin) { p.Containers[0].Resources.Limits["c p u"] = resource.MustParse("2") }, `plugin.containers[0].resources.limits[c p u]: found "c p u", expected cpu, memory, ephemeral-storage, hugepages-<size>, or a domain, a slash and a name`},
+		"misspelt resource": {func(p *Plugin) { p.Containers[0].Resources.Limits["memroy"] = resource.MustParse("2Gi") }, `plugin.containers[0].resources.limits[memroy]: found "memroy", expected cpu, memory`},
+		"huge pages without a limit": {func(p *Plugin) { p.Containers[0].Resources.Requests["hugepages-2Mi"] = resource.MustParse("2Mi") },
+			`plugin.containers[0].resources.requests[hugepages-2Mi]: found "2Mi", expected the same amount as limits[hugepages-2Mi], of which there is none`},
+		"less of an extended resource": {func(p *Plugin) {
+			p.Containers[0].Resources.Requests["a.example/b"] = resource.MustParse("1")
+			p.Containers[0].Resources.Limits["a.example/b"] = resource.MustParse("2")
+		}, `plugin.containers[0].resources.requests[a.example/b]: found "1", expected the same amount as limits[a.example/b], which is 2`},
 
 		"no groups":          {func(p *Plugin) { p.Rules[0].APIGroups = nil }, `plugin.rules[0].apiGroups: found none, expected at least one`},
 		"no resources":       {func(p *Plugin) { p.Rules[0].Resources = nil }, `plugin.rules[0].resources: found none`},

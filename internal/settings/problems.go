@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -22,6 +21,7 @@ func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Prob
 		}
 	}
 	out = append(out, exporterProblems(s, profiles)...)
+	out = append(out, resourceProblems(s)...)
 	out = append(out, labelProblems("monitoring.labels", s.Monitoring.Labels)...)
 	return append(out, classProblems(s, profiles)...)
 }
@@ -30,38 +30,9 @@ func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Prob
 func labelProblems(path string, labels map[string]string) []Problem {
 	var out []Problem
 	for _, key := range sortedKeys(labels) {
-		if faults := validation.IsQualifiedName(key); len(faults) > 0 {
-			out = append(out, Problem{path + "." + key, "no label has such a key: " + strings.Join(faults, "; ")})
-		}
-	}
-	return out
-}
-
-func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) []Problem {
-	var out []Problem
-	first := map[string]int{}
-	for i, g := range s.NodeGroups {
-		path := fmt.Sprintf("nodeGroups[%d]", i)
-		if j, taken := first[g.Name]; taken {
-			out = append(out, Problem{path + ".name", fmt.Sprintf("found %q, which nodeGroups[%d] has already; merge the two", g.Name, j)})
-		} else {
-			first[g.Name] = i
-		}
-		if _, ok := g.Selector(d); !ok {
-			out = append(out, Problem{path + ".nodeSelector", fmt.Sprintf(
-				"found none, expected labels of the group's nodes: the distribution %s does not label nodes with the name of their group", d.Name)})
-		}
-		out = append(out, labelProblems(path+".nodeSelector", g.NodeSelector)...)
-		for j, name := range g.Drivers {
-			if _, ok := profiles.ByName(name); !ok {
-				out = append(out, Problem{fmt.Sprintf("%s.drivers[%d]", path, j), unknownProfile(name, profiles)})
-			}
-		}
-		for _, name := range sortedKeys(g.DriverOverrides) {
-			if !slices.Contains(g.Drivers, name) {
-				out = append(out, Problem{path + ".driverOverrides." + name, fmt.Sprintf(
-					"the group does not run this driver; add it to %s.drivers or remove the override", path)})
-			}
+		if len(validation.IsQualifiedName(key)) > 0 {
+			out = append(out, Problem{path + "." + key, "no label has such a key; " +
+				"expected a name of at most 63 letters, digits, dashes, dots and underscores, with or without domain/ before it"})
 		}
 	}
 	return out

@@ -11,7 +11,7 @@ import (
 // exporterProblems are images of exporters that are too old for DRA, and metrics that sidecars do not have.
 func exporterProblems(s *Settings, profiles *profile.Set) []Problem {
 	var out []Problem
-	check := func(path, driver string, config DriverConfig) {
+	eachDriverConfig(s, func(path, driver string, config DriverConfig) {
 		d, ok := profiles.ByName(driver)
 		if !ok || d.Exporter == nil || config.Exporter == nil || config.Exporter.Image == nil {
 			return
@@ -20,15 +20,7 @@ func exporterProblems(s *Settings, profiles *profile.Set) []Problem {
 			out = append(out, Problem{path + ".exporter.image.tag", fmt.Sprintf(
 				"found %q, expected version %s or newer: an older exporter does not work with DRA", tag, d.Exporter.MinVersion)})
 		}
-	}
-	for _, name := range sortedKeys(s.Drivers) {
-		check("drivers."+name, name, s.Drivers[name])
-	}
-	for i, g := range s.NodeGroups {
-		for _, name := range sortedKeys(g.DriverOverrides) {
-			check(fmt.Sprintf("nodeGroups[%d].driverOverrides.%s", i, name), name, g.DriverOverrides[name])
-		}
-	}
+	})
 	return append(out, sidecarMetrics(s, profiles)...)
 }
 
@@ -46,7 +38,7 @@ func sidecarMetrics(s *Settings, profiles *profile.Set) []Problem {
 				continue
 			}
 			out = append(out, Problem{fmt.Sprintf("exporter.customMetrics[%d]", i), fmt.Sprintf("found %q, a profiling metric of the driver %s, "+
-				"expected none with exporter.mode Sidecar: one engine on a card can serve them; use the mode DaemonSet", metric, d.Name)})
+				"expected none with exporter.mode Sidecar: one process on a card can serve them; use the mode DaemonSet", metric, d.Name)})
 			break
 		}
 	}

@@ -27,7 +27,7 @@ func TestProfilingMetricsInSidecars(t *testing.T) {
 	set, _ := Profiles(s)
 	vanilla := profile.Distribution{Name: "Vanilla"}
 	require.Equal(t, []string{`exporter.customMetrics[1]: found "DCGM_FI_PROF_SM_ACTIVE", a profiling metric of the driver nvidia, ` +
-		"expected none with exporter.mode Sidecar: one engine on a card can serve them; use the mode DaemonSet"}, lines(Problems(s, set, vanilla)))
+		"expected none with exporter.mode Sidecar: one process on a card can serve them; use the mode DaemonSet"}, lines(Problems(s, set, vanilla)))
 	s.Exporter.Mode = "DaemonSet"
 	require.Empty(t, Problems(s, set, vanilla))
 	s.Exporter.Mode, s.Exporter.Metrics = "Sidecar", "Default"

@@ -31,19 +31,28 @@ stays ours: one that stood twice would be no YAML. PodMonitors of exporters add 
 {{- end -}}
 
 {{- /*
-Drivers of the listed groups that have an exporter, by profile name: {name: {path, metricNames}}. Sets out.exporters. Nothing where
-the settings run none. Takes a dict: ctx, out.
+Drivers whose exporters are scraped, by profile name: {name: {path, metricNames}}. Sets out.exporters: those that have a DaemonSet, or
+those that pods may carry, by mode. Takes a dict: root, out.
 */ -}}
 {{- define "gpu-dra.monitoredExporters" -}}
-{{- $ctx := .ctx -}}
-{{- $found := dict -}}
-{{- if ne $ctx.settings.exporter.mode "Off" -}}
+{{- $ctx := .root.gpuDra -}}
+{{- $names := list -}}
+{{- if eq $ctx.settings.exporter.mode "DaemonSet" -}}
+{{- include "gpu-dra.loadExporterRuns" .root -}}
+{{- range $ctx.exporterRuns -}}
+{{- if .runs -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- end -}}
+{{- else if eq $ctx.settings.exporter.mode "Sidecar" -}}
 {{- range $ctx.settings.nodeGroups -}}
-{{- range $name := .drivers -}}
+{{- $names = concat $names .drivers -}}
+{{- end -}}
+{{- end -}}
+{{- $found := dict -}}
+{{- range $name := uniq $names -}}
 {{- with (get $ctx.profiles $name | default dict).exporter -}}
 {{- $_ := set $found $name (dict "path" (.path | default "/metrics") "metricNames" (.metricNames | default dict)) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set .out "exporters" $found -}}

@@ -7,7 +7,7 @@ that run. Sets out.groups. Takes a dict: ctx, root, out.
 {{- $root := .root -}}
 {{- $monitoring := $ctx.distribution.monitoring -}}
 {{- $found := dict -}}
-{{- include "gpu-dra.monitoredExporters" (dict "ctx" $ctx "out" $found) -}}
+{{- include "gpu-dra.monitoredExporters" (dict "root" $root "out" $found) -}}
 {{- $files := list "cluster" -}}
 {{- if include "gpu-dra.monitoringWanted" (list $ctx "podMonitor") -}}
 {{- $files = append $files "controller" -}}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gpu-dra/gpu-dra/internal/reservation"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 // memory is what the kubelet says its node has.
@@ -74,7 +74,7 @@ func (n *realNode) pressed(ctx context.Context) (bool, error) {
 }
 
 // configureEviction restarts the kubelet with the thresholds of a platform and a reservation in bytes.
-func (n *realNode) configureEviction(t *testing.T, spec reservation.Spec, reserved int64) {
+func (n *realNode) configureEviction(t *testing.T, spec profile.KubeletMemory, reserved int64) {
 	t.Helper()
 	dropIn, err := yaml.Marshal(tree{
 		"apiVersion":                       "kubelet.config.k8s.io/v1beta1",

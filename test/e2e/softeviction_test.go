@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/reservation"
 )
 
@@ -74,7 +75,7 @@ func (n *realNode) contentWithinHeadroom(t *testing.T) (reservation.Platform, in
 		require.NoError(t, err)
 		require.Greater(t, found.available, 4*gibi, "this test needs that much of the machine's memory")
 		soft := found.available * 3 / 4 / mebi
-		spec := reservation.Spec{EvictionHard: "100Mi", EvictionSoft: strconv.FormatInt(soft, 10) + "Mi"}
+		spec := profile.KubeletMemory{EvictionHard: "100Mi", EvictionSoft: strconv.FormatInt(soft, 10) + "Mi"}
 		n.configureEviction(t, spec, (soft+256)*mebi)
 		platform, err := reservation.NewPlatform(spec)
 		require.NoError(t, err)

@@ -29,8 +29,6 @@ var (
 		"profiles":   {".yaml"},
 		"templates":  {".yaml", ".tpl", ".txt"},
 	}
-	// optional folders come with a later part of the product.
-	optional = map[string]bool{"monitoring": true}
 )
 
 // options of a bundle.
@@ -91,11 +89,7 @@ func clear(out string) error {
 }
 
 func copyFolder(o options, name string, endings []string) error {
-	root := filepath.Join(o.root, name)
-	if _, err := os.Stat(root); os.IsNotExist(err) && optional[name] {
-		return nil
-	}
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(filepath.Join(o.root, name), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -45,6 +45,7 @@ func TestBundleHoldsAModule(t *testing.T) {
 		".helmignore", "Chart.yaml", "module.yaml", "oss.yaml", "images_digests.json", "version.json", "hooks/gpu-dra-hooks",
 		"openapi/config-values.yaml", "openapi/values.yaml", "openapi/doc-ru-config-values.yaml",
 		"crds/gpunodes.yaml", "crds/doc-ru-gpunodes.yaml", "profiles/distributions/deckhouse.yaml", "docs/settings.ru.md",
+		"monitoring/metrics.yaml",
 		"templates/_defaults.tpl", "templates/controller/deployment.yaml",
 	} {
 		require.True(t, names[name], "%s is missing", name)
