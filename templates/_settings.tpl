@@ -107,7 +107,7 @@ nobody knows is not there.
 {{- $_ := set $facts "refusedDeviceClasses" ($cluster.refusedDeviceClasses | default list) -}}
 {{- if $cluster.observed -}}
 {{- $_ := set $facts "kubernetesVersion" ($cluster.kubernetesVersion | default $facts.kubernetesVersion) -}}
-{{- $_ := set $facts "deviceTaints" (has "DRADeviceTaints" (($cluster.gates | default dict).on | default list)) -}}
+{{- $_ := set $facts "deviceTaints" (has "DRADeviceTaints" (($cluster.featureGates | default dict).on | default list)) -}}
 {{- $_ := set $facts "extendedResources" ($cluster.extendedResources | default dict) -}}
 {{- end -}}
 {{- else -}}

@@ -112,7 +112,7 @@ func TestExporterAndItsClaim(t *testing.T) {
 	gated := Options{Values: merge(t, nvidiaGroup, "{exporter: {adminAccess: Always}, cluster: {featureGates: {DRADeviceTaints: true}}}")}
 	require.Equal(t, newer.Spec, claims(gated)[0].Spec)
 	for gates, want := range map[string]bool{"DRADeviceTaints": true, "DRAPartitionableDevices": false} {
-		internal := values.Internal{Cluster: values.Cluster{Observed: true, KubernetesVersion: "v1.35.1", Gates: values.Gates{On: []string{gates}}}}
+		internal := values.Internal{Cluster: values.Cluster{Observed: true, KubernetesVersion: "v1.35.1", FeatureGates: values.Gates{On: []string{gates}}}}
 		hooked := claims(Options{Values: underHooks(t, parse(t, "nodeGroups: [{name: a, drivers: [nvidia]}]"), internal), KubeVersion: "v1.35.1"})
 		require.Equal(t, want, len(hooked[0].Spec.Spec.Devices.Requests[0].Exactly.Tolerations) > 0, gates)
 	}
