@@ -188,6 +188,19 @@ func TestOtherManagerInNodeGroup(t *testing.T) {
 	c := find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.SoleManager)
 	require.Equal(t, condition.GroupOtherManager, c.Reason)
 	require.Contains(t, c.Message, "spec.gpu")
+
+	in.Group.Passive = true
+	require.Equal(t, condition.GroupSoleManager, find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.SoleManager).Reason, "it is left to it")
+}
+
+func TestOtherManagerOnNodes(t *testing.T) {
+	theirs := node("a", 8, true)
+	theirs.Status.Conditions = append(theirs.Status.Conditions, metav1.Condition{Type: condition.SoleManager, Status: metav1.ConditionFalse, Reason: condition.NodeOtherManager})
+	in := input(t, theirs)
+	require.Equal(t, condition.GroupOtherManager, find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.SoleManager).Reason)
+
+	in.Nodes[0].Status.Passive = true
+	require.Equal(t, condition.GroupSoleManager, find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.SoleManager).Reason, "it is left to it")
 }
 
 func TestSameFactsGiveTheSameStatusInAnyOrder(t *testing.T) {

@@ -143,14 +143,17 @@ func devicesExpected(in Input, members []v1alpha1.GPUNode) metav1.Condition {
 	return condition.New(condition.DevicesExpected, no, condition.GroupDevicesFewer, fmt.Sprintf("fewer than %d cards on %s; see the GPUNodes and the driver's log there", want, firstFew(fewer)))
 }
 
+// soleManager passes over what is passive, the group or a node: it is left to another manager on purpose.
 func soleManager(in Input, members []v1alpha1.GPUNode) metav1.Condition {
 	var seen []string
-	for _, m := range in.Platform.Managers {
-		seen = append(seen, fmt.Sprintf("%s (%s)", m.Name, m.Evidence))
+	if !in.Group.Passive {
+		for _, m := range in.Platform.Managers {
+			seen = append(seen, fmt.Sprintf("%s (%s)", m.Name, m.Evidence))
+		}
 	}
 	var nodes []string
 	for _, n := range members {
-		if c := condition.Find(n.Status.Conditions, condition.SoleManager); c != nil && c.Status == no {
+		if c := condition.Find(n.Status.Conditions, condition.SoleManager); !n.Status.Passive && c != nil && c.Status == no {
 			nodes = append(nodes, n.Name)
 		}
 	}
@@ -158,7 +161,7 @@ func soleManager(in Input, members []v1alpha1.GPUNode) metav1.Condition {
 		seen = append(seen, "traces on "+firstFew(nodes))
 	}
 	if len(seen) == 0 {
-		return condition.New(condition.SoleManager, yes, condition.GroupSoleManager, "no trace of another manager in this group")
+		return condition.New(condition.SoleManager, yes, condition.GroupSoleManager, "no trace of another manager in this group outside passive nodes")
 	}
 	return condition.New(condition.SoleManager, no, condition.GroupOtherManager, strings.Join(seen, "; ")+
 		"; take the other manager off this group, or set passive: true for it")

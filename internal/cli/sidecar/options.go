@@ -24,7 +24,7 @@ func (o options) check(command []string) error {
 		return fmt.Errorf("--listen: found %q, expected [address]:port", o.listen)
 	}
 	if !strings.HasPrefix(o.path, "/") || strings.ContainsAny(o.path, "{} ?") || !clean(o.path) {
-		return fmt.Errorf("--path: found %q, expected a path as /metrics, without empty elements, . and ..", o.path)
+		return fmt.Errorf("--path: found %q, expected a path as /metrics, in which no element is empty or made of dots", o.path)
 	}
 	if o.Interval <= 0 {
 		return fmt.Errorf("--interval: found %s, expected a duration above 0", o.Interval)

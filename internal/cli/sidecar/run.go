@@ -63,7 +63,7 @@ func (r *runner) run() {
 	defer done()
 	// It waits for answers under way: the last sample may be one.
 	if err := server.Shutdown(leave); err != nil {
-		r.say("an answer was under way: %s", err)
+		r.say("an answer was under way after %s: %s", timeToEnd, err)
 	}
 	stop()
 	<-ended

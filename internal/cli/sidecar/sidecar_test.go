@@ -258,10 +258,11 @@ func TestTheEndFitsWhatIsLeft(t *testing.T) {
 	r.says("exporter hangs")
 	r.signal(syscall.SIGTERM)
 	r.says("nobody took the last sample in time")
-	took := r.exits(10 * time.Second)
-	require.Contains(t, r.log(), "an answer was under way")
-	require.Contains(t, r.log(), "is killed")
-	require.Less(t, took, lastsample.Reserve+300*time.Millisecond)
+	r.exits(10 * time.Second)
+	// By the numbers, not by the clock: a busy machine is late with both.
+	require.Contains(t, r.log(), "an answer was under way after 700ms")
+	require.Contains(t, r.log(), "did not end in 700ms and is killed")
+	require.LessOrEqual(t, 2*timeToEnd, lastsample.Reserve-50*time.Millisecond, "with time to exit in")
 	<-hanging
 }
 
