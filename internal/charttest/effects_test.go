@@ -15,7 +15,8 @@ import (
 
 // Who reads a setting. The whole of the settings stands in the controller's file; that alone is no effect.
 const (
-	byChart      = "chart"
+	byChart = "chart"
+	// Where the chart reads it as well, the tree of TestSettingsOfTheChartHaveAnEffect cannot show it. elsewhere names the test that does.
 	byController = "controller and hooks"
 	// What the chart only refuses settings by; the tests in checks_*_test.go show each.
 	byChecks = "checks of the chart"
@@ -49,31 +50,34 @@ var readers = map[string]string{
 	"customDrivers[].plugin.kubeletRoot":             byChecks,
 	"cluster":                                        byChart,
 	"deviceClasses":                                  byChart,
-	"deviceClasses.create":                           byController, // and by the chart, as TestDeviceClasses shows: Auto and Always differ under hooks only.
-	"deviceClasses.extendedResources":                byController, // and by the chart, as above.
+	"deviceClasses.create":                           byController,
+	"deviceClasses.extendedResources":                byController,
 	"claimTemplates":                                 byChart,
 	"memoryReservation":                              byController,
 	"kubernetesFeatureGates":                         byController,
 	"customDrivers[].exporter":                       byChart,
 	"customDrivers[].exporter.minVersion":            byChecks,
 	"customDrivers[].exporter.capabilities[].reason": byChecks,
-	"customDrivers[].exporter.adminClaim.otherwise":  byController, // and by the chart, as TestExporterAndItsClaim shows: it is for exporters without one.
+	"customDrivers[].exporter.adminClaim.otherwise":  byController,
 	"customDrivers[].exporter.sidecar":               byController,
 	"exporter":                                       byChart,
-	"exporter.mode":                                  byController, // and by the chart, as TestExporterRunsWhereItMay shows: DaemonSet is the default.
-	"exporter.sidecar":                               byController, // and by the chart, as TestWebhook shows.
+	"exporter.mode":                                  byController,
+	"exporter.sidecar":                               byController,
 	"monitoring":                                     byChart,
 	"controller":                                     byChart,
-	"controller.image.digest":                        byController, // and by the chart, as TestImages shows: it excludes the tag.
-	"controller.webhook":                             byController, // by the chart, as TestWebhook shows.
+	"controller.image.digest":                        byController,
+	"controller.webhook":                             byController,
 }
 
 // foreignCondition of a plugin is for exporters, or the other way round: one shape serves both, and the checks refuse it. The claim
 // is there for all exporters or for none: TestExporterAndItsClaim shows both.
 var foreignCondition = regexp.MustCompile(`\.plugin\..*\.when\.profiling$|\.when\.adminClaim$|\.exporter\..*\.when\.(gate|computeDomains|since)$`)
 
+// passedOver in a sidecar: no condition is ever met there, and its requests follow from the class of the pod.
+var passedOver = regexp.MustCompile(`\.exporter\.sidecar\.(env\[\]\.when\.|resources\.requests$)`)
+
 func readerOf(path string) (prefix, reader string) {
-	if foreignCondition.MatchString(path) && !strings.Contains(path, ".exporter.sidecar.") {
+	if foreignCondition.MatchString(path) || passedOver.MatchString(path) {
 		return "", byChecks
 	}
 	for p, r := range readers {
