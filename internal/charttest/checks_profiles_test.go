@@ -13,6 +13,7 @@ import (
 
 // Where no hooks judge a profile of the user's own, the chart refuses what would spoil its objects, in the words of Go.
 func TestFaultsOfOwnProfiles(t *testing.T) {
+	t.Parallel()
 	profile := func(more string) string {
 		return "customDrivers: [{name: acme, driverName: npu.acme.example, " + more + "}]"
 	}

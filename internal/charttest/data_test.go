@@ -26,6 +26,7 @@ var hostile = []string{
 
 // Whatever stands in a string stays in it: in the objects, and in the file of the controller.
 func TestHostileStringsStayData(t *testing.T) {
+	t.Parallel()
 	chart, err := Load()
 	require.NoError(t, err)
 	for _, s := range hostile {
@@ -136,6 +137,7 @@ func TestNullIsTheDefault(t *testing.T) {
 
 // The rule which drivers' classes are created stands in a template and in Go, for the hook that looks for foreign classes.
 func TestWantedDriversInBothLanguages(t *testing.T) {
+	t.Parallel()
 	chart, err := Load()
 	require.NoError(t, err)
 	names := []string{"example", "nvidia", "a", "b"}

@@ -14,6 +14,7 @@ import (
 
 // Whatever a user writes stays text where it was written: no key, no object, no other value changes.
 func TestHostileTextOfDriversStaysText(t *testing.T) {
+	t.Parallel()
 	chart, err := Load()
 	require.NoError(t, err)
 	want := byID(t, objects(t, Options{Values: parse(t, npuGroup+"drivers: {npu: {extraEnv: [{name: X, value: plain}]}}")}))
@@ -53,6 +54,7 @@ func TestHostileTextOfDriversStaysText(t *testing.T) {
 
 // Names of gates have no pattern of their own.
 func TestHostileNamesOfGatesStayText(t *testing.T) {
+	t.Parallel()
 	chart, err := Load()
 	require.NoError(t, err)
 	for _, s := range hostile {

@@ -139,6 +139,7 @@ func TestOverrideOfOneGroupChangesNothingElse(t *testing.T) {
 
 // Every profile that the chart carries makes pods that a kubelet can start: unique names, volumes that are there, absolute paths.
 func TestEveryProfileMakesAPod(t *testing.T) {
+	t.Parallel()
 	files, err := profiles.Files.ReadDir("drivers")
 	require.NoError(t, err)
 	deployed := 0

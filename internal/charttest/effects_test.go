@@ -122,6 +122,7 @@ func TestEverySettingHasItsReader(t *testing.T) {
 
 // Leaving out any setting that the chart reads changes an object (the controller's file aside) or the notes, or is refused.
 func TestSettingsOfTheChartHaveAnEffect(t *testing.T) {
+	t.Parallel()
 	chart, err := Load()
 	require.NoError(t, err)
 	tree := settingsFile(t, filepath.Join("testdata", "effects.yaml"))
