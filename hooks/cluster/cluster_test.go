@@ -293,7 +293,7 @@ func TestFilterLeavesOutTheHeartbeat(t *testing.T) {
 	two.Heartbeat = nil
 	two.KubeletVersions[0].Count++
 	two.FeatureGates.Instances[2].Version = "v1.35.0"
-	var a, b stackFact
+	var a, b map[string]any
 	require.NoError(t, helpers.JQRunOnObject(context.Background(), stackFilter, v1alpha1.GPUStack{Status: one}, &a))
 	require.NoError(t, helpers.JQRunOnObject(context.Background(), stackFilter, v1alpha1.GPUStack{Status: two}, &b))
 	require.Equal(t, a, b)
