@@ -37,11 +37,10 @@ func TestSidecarByAddonOperator(t *testing.T) {
 	r.startController()
 	r.templatesWritten("gpu-16gb-min", "inference")
 
-	// A release of a hook's later run may have put the Service back to what the chart says.
-	r.eventually("labelled pod -> one sidecar", 60*time.Second, func(ctx context.Context) error {
-		if err := r.tryRouteWebhook(moduleNamespace, moduleWebhookName); err != nil {
-			return err
-		}
+	// Another release would put the webhook's port back to what the chart says.
+	r.settled()
+	r.routeWebhook(moduleNamespace, moduleWebhookName)
+	r.eventually("labelled pod -> one sidecar", 30*time.Second, func(ctx context.Context) error {
 		p := engine("inference", "dry")
 		if err := r.client.Create(ctx, p, client.DryRunAll); err != nil || sidecars(p) != 1 {
 			return fmt.Errorf("%d sidecars (%v), %v; the API server says:%s", sidecars(p), err, p.Annotations, r.webhookCalls())

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -84,28 +86,24 @@ func (r *rig) listens(flag string) (string, error) {
 // API server follows a Service of the type ExternalName by itself; the names in the certificate are checked as ever.
 func (r *rig) routeWebhook(namespace, name string) {
 	r.t.Helper()
-	r.eventually("the controller listens for the webhook", 60*time.Second, func(context.Context) error { return r.tryRouteWebhook(namespace, name) })
-}
-
-func (r *rig) tryRouteWebhook(namespace, name string) error {
-	r.t.Helper()
-	address, err := r.listens("webhook-bind-address")
-	if err != nil {
-		return err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	if out, err := r.tryProgram("kubectl", "patch", "service", "controller-webhook", "--namespace", namespace, "--type=merge",
-		"-p", `{"spec":{"type":"ExternalName","externalName":"localhost","clusterIP":null,"clusterIPs":null}}`); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	if out, err := r.tryProgram("kubectl", "patch", "mutatingwebhookconfiguration", name, "--type=json",
-		"-p", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	r.eventually("the controller listens for the webhook", 60*time.Second, func(ctx context.Context) error {
+		address, err := r.listens("webhook-bind-address")
+		if err != nil {
+			return err
+		}
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return err
+		}
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "controller-webhook"}}
+		if err := r.client.Patch(ctx, service, client.RawPatch(types.MergePatchType,
+			[]byte(`{"spec":{"type":"ExternalName","externalName":"localhost","clusterIP":null,"clusterIPs":null}}`))); err != nil {
+			return err
+		}
+		webhook := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metaName(name)}
+		return r.client.Patch(ctx, webhook, client.RawPatch(types.JSONPatchType,
+			[]byte(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`)))
+	})
 }
 
 func (r *rig) controllerReady() error {
