@@ -40,8 +40,7 @@ func kinds(rendered []client.Object) map[string]int {
 const everyVendor = "{name: a, nodeSelector: {b: c}, drivers: [nvidia, amd, intel-gpu, ascend, hygon, example]}"
 
 func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
-	// Intel's exporter needs a claim with admin access, which it has under hooks only.
-	all := map[string]int{"PodMonitor": 5, "PrometheusRule": 1, "ConfigMap": 4}
+	all := map[string]int{"PodMonitor": 6, "PrometheusRule": 1, "ConfigMap": 4}
 	hooks := func(apis values.MonitoringAPIs, settings string) Options {
 		return Options{Values: underHooks(t, parse(t, settings), values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: apis}})}
 	}
@@ -51,9 +50,9 @@ func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
 		want    map[string]int
 	}{
 		"no API":              {Options{Values: parse(t, groups)}, map[string]int{}},
-		"Prometheus Operator": {Options{Values: parse(t, groups), APIVersions: monitoringAPIs[:2]}, all},
+		"Prometheus Operator": {Options{Values: parse(t, groups+"exporter: {adminAccess: Always}"), APIVersions: monitoringAPIs[:2]}, all},
 		"rules only":          {Options{Values: parse(t, groups), APIVersions: monitoringAPIs[1:2]}, map[string]int{"PrometheusRule": 1, "ConfigMap": 4}},
-		"Always":              {Options{Values: parse(t, groups+"monitoring: {podMonitor: Always, rules: Always, dashboards: Always}")}, all},
+		"Always":              {Options{Values: parse(t, groups+"exporter: {adminAccess: Always}\nmonitoring: {podMonitor: Always, rules: Always, dashboards: Always}")}, all},
 		"Never":               {Options{Values: parse(t, groups+"monitoring: {podMonitor: Never, rules: Never, dashboards: Never}"), APIVersions: monitoringAPIs}, map[string]int{}},
 		"hooks, no API":       {hooks(values.MonitoringAPIs{}, groups), map[string]int{}},
 		// What hooks found counts, not what Helm knows.

@@ -10,8 +10,8 @@ import (
 //
 // Values of env, args, hostPath, path and texts of config may hold tokens: {listen} (`:port` in the DaemonSet, an address of its
 // own in a sidecar), {port}, {interval}, {intervalMs} and {intervalSeconds} (the same time as `30s`, milliseconds, and seconds
-// rounded up), {namespace}, {kubeletRoot}, {cdiRoot}, {driverRoot}, {driverRootParent} and {driverRootName}. Texts of config
-// know the first five and {counters} (a line `name, type, help` a metric), {metrics} (the names as a JSON list, empty for all) and
+// rounded up), {namespace}, {kubeletRoot}, {cdiRoot}, {driverRoot}, {driverRootParent}, {driverRootName}. Texts of config know the
+// first five and {counters} (a line `name, type, help` a metric), {metrics} (the names as a JSON list, empty for all) and
 // {profiling} (true or false).
 type Exporter struct {
 	// Image of the exporter.
