@@ -52,8 +52,7 @@ func everyVendor(t testing.TB) string {
 func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
 	// That of the controller, and one of each exporter.
 	monitors := 1 + len(exporterBlocks(t))
-	// Without hooks Intel's exporter has no claim with admin access, so it does not run.
-	all := map[string]int{"PodMonitor": monitors - 1, "PrometheusRule": 1, "ConfigMap": 4}
+	all := map[string]int{"PodMonitor": monitors, "PrometheusRule": 1, "ConfigMap": 4}
 	hooks := func(apis values.MonitoringAPIs, settings string) Options {
 		return Options{Values: underHooks(t, parse(t, settings), values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse", MonitoringAPIs: apis}})}
 	}
@@ -63,9 +62,9 @@ func TestMonitoringIsWhereItsAPIIs(t *testing.T) {
 		want    map[string]int
 	}{
 		"no API":              {Options{Values: parse(t, groups)}, map[string]int{}},
-		"Prometheus Operator": {Options{Values: parse(t, groups), APIVersions: monitoringAPIs[:2]}, all},
+		"Prometheus Operator": {Options{Values: parse(t, groups+"exporter: {adminAccess: Always}"), APIVersions: monitoringAPIs[:2]}, all},
 		"rules only":          {Options{Values: parse(t, groups), APIVersions: monitoringAPIs[1:2]}, map[string]int{"PrometheusRule": 1, "ConfigMap": 4}},
-		"Always":              {Options{Values: parse(t, groups+"monitoring: {podMonitor: Always, rules: Always, dashboards: Always}")}, all},
+		"Always":              {Options{Values: parse(t, groups+"exporter: {adminAccess: Always}\nmonitoring: {podMonitor: Always, rules: Always, dashboards: Always}")}, all},
 		"Never":               {Options{Values: parse(t, groups+"monitoring: {podMonitor: Never, rules: Never, dashboards: Never}"), APIVersions: monitoringAPIs}, map[string]int{}},
 		"hooks, no API":       {hooks(values.MonitoringAPIs{}, groups), map[string]int{}},
 		// What hooks found counts, not what Helm knows.
