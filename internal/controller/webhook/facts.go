@@ -14,7 +14,8 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/sidecar"
 )
 
-// live is the facts of the cluster that a decision needs. It asks the API server: a replica that stands by keeps no copy of the cluster, and a claim may be as new as its pod.
+// live is the facts of the cluster that a decision needs. It asks the API server: a replica that stands by keeps no copy of the
+// cluster, and a claim may be as new as its pod.
 type live struct {
 	resources resourceclient.ResourceV1Interface
 	// metadata: that a Secret is there is all that matters, its contents stay where they are.
