@@ -29,6 +29,7 @@ func (in Input) Memory(now time.Time) Memory { return in.memory(members(in), now
 
 func (in Input) memory(members []v1alpha1.GPUNode, now time.Time) Memory {
 	s := reservation.Effective(in.MemoryReservation, in.Group.MemoryReservation)
+	refusal := in.refusal(s.Mode)
 	if s.Mode == reservation.ModeApply && !in.Hooks {
 		s.Mode = reservation.ModeAdvise
 	}
@@ -42,7 +43,7 @@ func (in Input) memory(members []v1alpha1.GPUNode, now time.Time) Memory {
 	if fresh && m.Mode != reservation.ModeOff && m.Said() {
 		m.Result = reservation.Compute(platform, s, reservation.NodesOf(members))
 	}
-	core := reservation.Input{Settings: s, Platform: platform, NodeGroup: in.Platform.NodeGroup, Result: m.Result, Refusal: in.refusal()}
+	core := reservation.Input{Settings: s, Platform: platform, NodeGroup: in.Platform.NodeGroup, Result: m.Result, Refusal: refusal}
 	m.Decision = in.decide(core, fresh, doubt)
 	return m
 }
@@ -73,9 +74,10 @@ func (in Input) decide(core reservation.Input, fresh bool, doubt string) reserva
 	return reservation.Decide(core)
 }
 
-// refusal is why nothing may be written into the NodeGroup, nil where it may.
-func (in Input) refusal() *reservation.Refusal {
-	if !in.Hooks {
+// refusal is why nothing may be written into the NodeGroup in the mode that the settings ask for, nil where it may. Advice is the
+// same with hooks and without.
+func (in Input) refusal(mode string) *reservation.Refusal {
+	if mode == reservation.ModeApply && !in.Hooks {
 		return &reservation.Refusal{Reason: condition.GroupMemoryNoHooks, Message: "gpu-dra is not installed as a Deckhouse module, and only the module's hooks write NodeGroups: write " + reservation.FieldPath + " by hand"}
 	}
 	// What is written goes to every node that the platform counts to the NodeGroup, so just these must be known.

@@ -194,6 +194,11 @@ func TestApplyWithoutHooksIsAdvice(t *testing.T) {
 	require.Contains(t, c.Message, "not installed as a Deckhouse module")
 	require.NotContains(t, c.Message, "becomes")
 
+	advice := withMemory(t, "Advise", node("a", 8, true, host(auto)))
+	want := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, advice, now)
+	advice.Hooks = false
+	require.Equal(t, want, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, advice, now), "who is not asked to write advises alike")
+
 	in.Platform.NodeGroup.Annotation = "{}"
 	c = find(t, nodegroup.Compute(status, in, now), condition.MemoryReserved)
 	require.Contains(t, c.Message, "only its hooks give back what it holds")

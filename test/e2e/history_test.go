@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 // was written, a look at the last version does not tell.
 type history struct {
 	r       *rig
+	kind    schema.GroupVersionKind
 	mu      sync.Mutex
 	entries []*unstructured.Unstructured
 }
@@ -31,7 +33,7 @@ func (r *rig) record(kind schema.GroupVersionKind) *history {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	require.NoError(r.t, c.List(context.Background(), list))
-	h := &history{r: r}
+	h := &history{r: r, kind: kind}
 	for i := range list.Items {
 		h.entries = append(h.entries, &list.Items[i])
 	}
@@ -52,8 +54,11 @@ func (r *rig) record(kind schema.GroupVersionKind) *history {
 	return h
 }
 
-// of returns the versions of one object, the oldest first.
+// of returns the versions of one object, the oldest first, up to the one that the API server has now: a watch delivers when it
+// can.
 func (h *history) of(name string) []*unstructured.Unstructured {
+	h.r.t.Helper()
+	h.catchUp(name)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []*unstructured.Unstructured
@@ -63,6 +68,31 @@ func (h *history) of(name string) []*unstructured.Unstructured {
 		}
 	}
 	return out
+}
+
+// catchUp waits until the watch has delivered what the API server has of an object, which may be nothing.
+func (h *history) catchUp(name string) {
+	h.r.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(h.kind.GroupVersion().WithKind(h.kind.Kind + "List"))
+	require.NoError(h.r.t, h.r.client.List(context.Background(), list))
+	deadline := time.Now().Add(30 * time.Second)
+	for i := range list.Items {
+		now := &list.Items[i]
+		for now.GetName() == name && !h.has(now) {
+			require.True(h.r.t, time.Now().Before(deadline), "the watch has not delivered version %s of %s", now.GetResourceVersion(), name)
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// has tells whether a version of an object or a later one is there.
+func (h *history) has(version *unstructured.Unstructured) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.entries, func(u *unstructured.Unstructured) bool {
+		return u.GetUID() == version.GetUID() && h.r.revision(u) >= h.r.revision(version)
+	})
 }
 
 // all returns the versions of all objects.

@@ -67,7 +67,8 @@ func rendered(t *testing.T, distribution string) (spec []byte, parsed ruleFile) 
 		}
 	}
 	require.NotEmpty(t, drivers)
-	settings := map[string]any{"distribution": distribution, "nodeGroups": []any{
+	// With a claim of its own each of the exporters runs.
+	settings := map[string]any{"distribution": distribution, "exporter": map[string]any{"adminAccess": "Always"}, "nodeGroups": []any{
 		map[string]any{"name": "a", "nodeSelector": map[string]any{"b": "c"}, "drivers": drivers}}}
 	documents, _, err := charttest.Render(chart, charttest.Options{Values: settings, APIVersions: apis})
 	require.NoError(t, err)
