@@ -58,14 +58,20 @@ dict: found, path (of the profile), profile.
 {{- end -}}
 {{- end -}}
 
-{{- /* Mounts of a container. A volume is known by its name in the whole pod. Takes a dict: in, field, container, volumes, allowed. */ -}}
+{{- /*
+Mounts of a container. A volume is known by its name in the whole pod; paths that clean to the same are one, and the token and an
+exporter's files have theirs. Takes a dict: in, field, container, volumes, allowed.
+*/ -}}
 {{- define "gpu-dra.checkOwnMounts" -}}
 {{- $in := .in -}}
 {{- $field := .field -}}
 {{- $privileged := .container.privileged -}}
 {{- $volumes := .volumes -}}
 {{- $allowed := .allowed -}}
-{{- $paths := dict -}}
+{{- $paths := dict "/var/run/secrets/kubernetes.io/serviceaccount" true -}}
+{{- with (.container.config | default dict).path -}}
+{{- $_ := set $paths (clean .) true -}}
+{{- end -}}
 {{- range $j, $mount := .container.mounts -}}
 {{- $path := printf "%s.mounts[%d]" $field $j -}}
 {{- $type := $mount.type | default "" -}}
@@ -75,10 +81,10 @@ dict: found, path (of the profile), profile.
 {{- if hasPrefix "guard-wait-" $mount.name -}}
 {{- include "gpu-dra.ownFault" (list $in (printf "%s.name" $path) (quote $mount.name) "a lower case name that does not begin with guard-wait-, which the guard's volumes have") -}}
 {{- end -}}
-{{- if hasKey $paths $inside -}}
+{{- if hasKey $paths (clean $inside) -}}
 {{- include "gpu-dra.ownFault" (list $in (printf "%s.path" $path) (quote $inside) "a path where the container has nothing else mounted") -}}
 {{- end -}}
-{{- $_ := set $paths $inside true -}}
+{{- $_ := set $paths (clean $inside) true -}}
 {{- $before := get $volumes $mount.name | default (dict "hostPath" $mount.hostPath "type" $type) -}}
 {{- if or (ne $before.hostPath $mount.hostPath) (ne $before.type $type) -}}
 {{- include "gpu-dra.ownFault" (list $in (printf "%s.name" $path) (quote $mount.name) (printf "the hostPath %q and the type %q that this name has before" $before.hostPath $before.type)) -}}

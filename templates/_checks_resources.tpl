@@ -26,19 +26,33 @@ checks in _checks.tpl take.
 {{- define "gpu-dra.checkResources" -}}
 {{- $in := . -}}
 {{- $limits := (.resources | default dict).limits | default dict -}}
+{{- $asks := false -}}
+{{- range $list := list "requests" "limits" -}}
+{{- range $name, $_ := get ($in.resources | default dict) $list | default dict -}}
+{{- $asks = or $asks (has $name (list "cpu" "memory")) -}}
+{{- end -}}
+{{- end -}}
 {{- range $list := list "requests" "limits" -}}
 {{- range $name, $amount := get ($in.resources | default dict) $list | default dict -}}
 {{- $field := printf "%s.%s[%s]" $in.path $list $name -}}
 {{- $found := $amount | toString | quote -}}
-{{- if not (and (regexMatch `/|^(cpu|memory|ephemeral-storage|hugepages-.+)$` $name) (include "gpu-dra.isLabelKey" $name)) -}}
+{{- $pages := regexMatch `^hugepages-[1-9][0-9]*(k|M|G|Ki|Mi|Gi)?$` $name -}}
+{{- /* Of what is none of Kubernetes' own, and of huge pages, nothing is given twice. */ -}}
+{{- $shared := regexMatch `^(cpu|memory|ephemeral-storage)$|kubernetes\.io/` $name -}}
+{{- if or (not (or $pages (regexMatch `/|^(cpu|memory|ephemeral-storage)$` $name))) (hasPrefix "requests." $name) (not (include "gpu-dra.isLabelKey" $name)) -}}
 {{- include "gpu-dra.fault" (list $in.found (printf "%s: found %q, expected cpu, memory, ephemeral-storage, hugepages-<size>, or a domain, a slash and a name" $field $name)) -}}
+{{- else if and (not $shared) (ne (include "gpu-dra.amount" $amount | float64) (include "gpu-dra.amount" $amount | float64 | floor)) -}}
+{{- include "gpu-dra.fault" (list $in.found (printf "%s: found %s, expected a whole number" $field $found)) -}}
+{{- else if and $pages (mod (include "gpu-dra.amount" $amount | float64 | int64) (include "gpu-dra.amount" (trimPrefix "hugepages-" $name) | float64 | int64)) -}}
+{{- include "gpu-dra.fault" (list $in.found (printf "%s: found %s, expected a multiple of the size of the pages" $field $found)) -}}
+{{- else if and $pages (not $asks) -}}
+{{- include "gpu-dra.fault" (list $in.found (printf "%s: found %s, expected cpu or memory beside huge pages" $field $found)) -}}
 {{- else if eq $list "requests" -}}
 {{- $limited := hasKey $limits $name -}}
 {{- $limit := get $limits $name -}}
 {{- $asked := include "gpu-dra.amount" $amount | float64 -}}
 {{- $most := include "gpu-dra.amount" (ternary $limit $amount $limited) | float64 -}}
-{{- /* Of what is none of Kubernetes' own, and of huge pages, nothing is given twice. */ -}}
-{{- if regexMatch `^(cpu|memory|ephemeral-storage)$|kubernetes\.io/` $name -}}
+{{- if $shared -}}
 {{- if gt $asked $most -}}
 {{- include "gpu-dra.fault" (list $in.found (printf "%s: found %s, expected at most the limit %v" $field $found $limit)) -}}
 {{- end -}}

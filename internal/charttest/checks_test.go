@@ -95,6 +95,8 @@ func TestTolerationsThatTheAPIServerRefuses(t *testing.T) {
 		"{key: a.b/c, operator: Exists, effect: NoExecute, tolerationSeconds: 3}": true,
 		"{key: a.b/c, operator: Exists, tolerationSeconds: 0}":                    false,
 		"{key: a, effect: NoSchedule, tolerationSeconds: 3}":                      false,
+		// Helm's numbers are floating: the largest of Kubernetes would become the smallest.
+		"{key: a, effect: NoExecute, tolerationSeconds: 9223372036854775807}": false,
 	} {
 		const driver = "{name: x, driverName: x.example, plugin: {image: {repository: r.example/x, tag: v1}, containers: [{name: x}], tolerations: ["
 		got := refusal(t, Options{Values: parse(t, "nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, tolerations: ["+in+"]}]")})
@@ -157,6 +159,7 @@ func TestChartAndControllerSayTheSame(t *testing.T) {
 		intel + "nodeGroups: [{name: gpu-a, drivers: [intel], nodeSelector: {a: b}}, {name: a, drivers: [intel-gpu], nodeSelector: {a: c}}]",
 		"controller: {resources: {requests: {cpu: 2, memory: 1Gi, memroy: 1Gi}, limits: {cpu: 1, memory: 1Gi}}}",
 		"drivers: {example: {resources: {requests: {memory: 2Gi}, limits: {memory: 1500M, 'gpu': 1}}, exporter: {resources: {requests: {hugepages-2Mi: 4Mi}}}}}",
+		"drivers: {example: {resources: {limits: {a.example/b: 1500m, hugepages-2Mi: 3Mi, hugepages-x: 4Mi, requests.a/b: 1, memory: 1Gi}}, exporter: {resources: {limits: {hugepages-1Gi: 2Gi}}}}}",
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}, driverOverrides: {example: {resources: {requests: {a.example/b: 1, cpu: 250m}, limits: {a.example/b: 2, cpu: 200m}}, exporter: {resources: {limits: {'a b': 1}}}}}}]",
 		"nodeGroups: [{name: a, drivers: [example, nvdia], nodeSelector: {a: b}}]",
 		"nodeGroups: [{name: a, drivers: [example], nodeSelector: {a: b}}, {name: a, drivers: [example], nodeSelector: {a: b}}]",

@@ -146,6 +146,9 @@ func TestExporterMemoryFollowsTheDevices(t *testing.T) {
 	require.Equal(t, "2", vars["GOMAXPROCS"])
 	_, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {resources: {limits: {memory: 10E}}}}}")}, "exporter-nvidia-a")
 	require.Equal(t, "8280000000000000000", vars["GOMEMLIMIT"], "more than Kubernetes can count")
+	_, vars = limit(Options{Values: merge(t, nvidiaGroup, "drivers: {nvidia: {exporter: {resources: {limits: {memory: 0, cpu: 0}}}}}")}, "exporter-nvidia-a")
+	require.NotContains(t, vars, "GOMEMLIMIT", "0 is no limit, and no memory to Go")
+	require.NotContains(t, vars, "GOMAXPROCS")
 	// A small exporter does not ask for more than it may have.
 	small := strings.Replace(nvidiaGroup, "nvidia", "acme", 1) + `customDrivers:
 - {name: acme, driverName: acme.example, exporter: {image: {repository: r.example/a, tag: v1}, port: 1, memory: {base: 32Mi, perDevice: 1Mi}, resources: {limits: {cpu: 20m}}}}`
@@ -234,6 +237,7 @@ func TestSchemaOfOwnExporters(t *testing.T) {
 		"path: /./m":              "/exporter/path",
 		"health: {path: /a/../b}": "/exporter/health/path",
 		"runAsUser: 2147483648":   "/exporter/runAsUser",
+		"capabilities: [{name: CAP_SYS_ADMIN, reason: x}]":                                      "/exporter/capabilities/0/name",
 		"mounts: [{name: x, hostPath: /a/../../etc}]":                                           "/exporter/mounts/0/hostPath",
 		"mounts: [{name: x, hostPath: '{kubeletRoot}..'}]":                                      "/exporter/mounts/0/hostPath",
 		"mounts: [{name: x, hostPath: /a, path: /b/..}]":                                        "/exporter/mounts/0/path",

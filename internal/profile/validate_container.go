@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -99,23 +100,30 @@ func (c *checker) port(field string, port int32, taken map[int32]bool) {
 	taken[port] = true
 }
 
-func (c *checker) mounts(field string, x Container, volumes map[string]Mount) {
-	paths := map[string]bool{}
+// tokenPath is where Kubernetes mounts the token of a pod's ServiceAccount.
+const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// mounts checks those of a container that has something at the paths taken already. Paths that clean to the same are one.
+func (c *checker) mounts(field string, x Container, volumes map[string]Mount, taken ...string) {
+	paths := map[string]bool{tokenPath: true}
+	for _, t := range taken {
+		paths[path.Clean(t)] = true
+	}
 	for i, m := range x.Mounts {
 		at := fmt.Sprintf("%smounts[%d].", field, i)
 		if len(validation.IsDNS1123Label(m.Name)) > 0 || strings.HasPrefix(m.Name, guardVolumes) {
 			c.wrong(at+"name", m.Name, "a lower case name that does not begin with "+guardVolumes+", which the guard's volumes have")
 		}
 		c.path(at+"hostPath", m.HostPath)
-		path := m.HostPath
+		inside := m.HostPath
 		if m.Path != "" {
 			c.path(at+"path", m.Path)
-			path = m.Path
+			inside = m.Path
 		}
-		if paths[path] {
-			c.wrong(at+"path", path, "a path where the container has nothing else mounted")
+		if paths[path.Clean(inside)] {
+			c.wrong(at+"path", inside, "a path where the container has nothing else mounted")
 		}
-		paths[path] = true
+		paths[path.Clean(inside)] = true
 		if v, taken := volumes[m.Name]; taken && (v.HostPath != m.HostPath || v.Type != m.Type) {
 			c.wrong(at+"name", m.Name, fmt.Sprintf("the hostPath %q and the type %q that this name has before", v.HostPath, v.Type))
 		} else {

@@ -99,7 +99,11 @@ func (c *checker) exporterSecurity(e *Exporter) {
 
 // exporterMounts checks mounts as those of a plugin's container; the chart has volumes of its own besides.
 func (c *checker) exporterMounts(e *Exporter) {
-	c.mounts("exporter.", Container{Mounts: e.Mounts, Privileged: e.Privileged}, map[string]Mount{})
+	var taken []string
+	if e.Config != nil {
+		taken = append(taken, e.Config.Path)
+	}
+	c.mounts("exporter.", Container{Mounts: e.Mounts, Privileged: e.Privileged}, map[string]Mount{}, taken...)
 	for i, m := range e.Mounts {
 		if strings.HasPrefix(m.Name, ownVolumes) {
 			c.wrong(fmt.Sprintf("exporter.mounts[%d].name", i), m.Name, "a name that does not begin with "+ownVolumes+", which volumes of the chart have")

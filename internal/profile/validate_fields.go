@@ -74,8 +74,8 @@ func (c *checker) classes(classes []Class) {
 		} else if err := selector.Check(class.Expression); err != nil {
 			c.errs = append(c.errs, fmt.Errorf("%sexpression: %w", field, err))
 		}
-		if n := class.ExtendedResourceName; n != "" && (!strings.Contains(n, "/") || len(validation.IsQualifiedName(n)) > 0) {
-			c.wrong(field+"extendedResourceName", n, "a domain, a slash and a name")
+		if n := class.ExtendedResourceName; n != "" && (!strings.Contains(n, "/") || !isResource(n) || strings.Contains(n, "kubernetes.io/")) {
+			c.wrong(field+"extendedResourceName", n, "a domain, a slash and a name, and no domain of Kubernetes' own")
 		}
 	}
 }

@@ -119,6 +119,21 @@ func TestValidateNamesTheFieldOfThePlugin(t *testing.T) {
 		"misspelt resource": {func(p *Plugin) { p.Containers[0].Resources.Limits["memroy"] = resource.MustParse("2Gi") }, `plugin.containers[0].resources.limits[memroy]: found "memroy", expected cpu, memory`},
 		"huge pages without a limit": {func(p *Plugin) { p.Containers[0].Resources.Requests["hugepages-2Mi"] = resource.MustParse("2Mi") },
 			`plugin.containers[0].resources.requests[hugepages-2Mi]: found "2Mi", expected the same amount as limits[hugepages-2Mi], of which there is none`},
+		"half of a resource": {func(p *Plugin) { p.Containers[0].Resources.Limits["a.example/b"] = resource.MustParse("1500m") },
+			`plugin.containers[0].resources.limits[a.example/b]: found "1500m", expected a whole number`},
+		"half a huge page": {func(p *Plugin) { p.Containers[0].Resources.Limits["hugepages-2Mi"] = resource.MustParse("3Mi") },
+			`plugin.containers[0].resources.limits[hugepages-2Mi]: found "3Mi", expected a multiple of the size of the pages`},
+		"huge pages alone": {func(p *Plugin) {
+			p.Containers[0].Resources = &ContainerResources{Limits: corev1.ResourceList{"hugepages-1Gi": resource.MustParse("1Gi")}}
+		}, `plugin.containers[0].resources.limits[hugepages-1Gi]: found "1Gi", expected cpu or memory beside huge pages`},
+		"no size of pages": {func(p *Plugin) { p.Containers[0].Resources.Limits["hugepages-x"] = resource.MustParse("1Gi") },
+			`plugin.containers[0].resources.limits[hugepages-x]: found "hugepages-x", expected cpu, memory`},
+		"a quota's name": {func(p *Plugin) { p.Containers[0].Resources.Limits["requests.a/b"] = resource.MustParse("1") },
+			`plugin.containers[0].resources.limits[requests.a/b]: found "requests.a/b", expected cpu, memory`},
+		"the token's place": {func(p *Plugin) { p.Containers[0].Mounts[1].Path = tokenPath + "/" },
+			`plugin.containers[0].mounts[1].path: found "/var/run/secrets/kubernetes.io/serviceaccount/", expected a path where the container has nothing else`},
+		"one place, written otherwise": {func(p *Plugin) { p.Containers[0].Mounts[1].Path = "{kubeletRoot}//plugins" },
+			`plugin.containers[0].mounts[1].path: found "{kubeletRoot}//plugins", expected a path where the container has nothing else`},
 		"less of an extended resource": {func(p *Plugin) {
 			p.Containers[0].Resources.Requests["a.example/b"] = resource.MustParse("1")
 			p.Containers[0].Resources.Limits["a.example/b"] = resource.MustParse("2")

@@ -85,6 +85,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		"expression":        {func(d *Driver) { d.Classes[0].Expression = "" }, `classes[0].expression: found 0 characters, expected a CEL expression`},
 		"broken expression": {func(d *Driver) { d.Classes[1].Expression = `device.driver = "x"` }, `classes[1].expression: line 1, column 15: Syntax error`},
 		"extended":          {func(d *Driver) { d.Classes[0].ExtendedResourceName = "npu" }, `classes[0].extendedResourceName: found "npu", expected a domain`},
+		"Kubernetes' own":   {func(d *Driver) { d.Classes[0].ExtendedResourceName = "kubernetes.io/npu" }, `classes[0].extendedResourceName: found "kubernetes.io/npu", expected a domain`},
+		"extended, a quota": {func(d *Driver) { d.Classes[0].ExtendedResourceName = "requests.a/npu" }, `classes[0].extendedResourceName: found "requests.a/npu", expected a domain`},
 		"api version":       {func(d *Driver) { d.Sharing.APIVersion = "v1" }, `sharing.apiVersion: found "v1", expected group/version`},
 		"sharing kind":      {func(d *Driver) { d.Sharing.Kinds["Half"] = "" }, `sharing.kinds[Half]: found "Half", expected one of`},
 		"config kind":       {func(d *Driver) { d.Sharing.Kinds[v1alpha1.DevicePartition] = "" }, `sharing.kinds[Partition]: found "", expected the kind`},

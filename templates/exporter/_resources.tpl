@@ -41,13 +41,14 @@ out.
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- if and $memory (hasKey $limits "memory") (not (has "GOMEMLIMIT" $names)) -}}
-{{- if $memory.goPercent -}}
+{{- /* A limit of 0 is none to Kubernetes, but a memory limit of 0 to Go. */ -}}
+{{- if and $memory.goPercent (gt (include "gpu-dra.amount" $limits.memory | float64) 0.0) -}}
 {{- /* Kubernetes knows no more bytes than a signed number of 64 bits has; a share of it is safe from rounding up. */ -}}
 {{- $bytes := minf (include "gpu-dra.amount" $limits.memory | float64) 9.2e18 -}}
 {{- $env = append $env (dict "name" "GOMEMLIMIT" "value" (divf (mulf $bytes (int $memory.goPercent)) 100 | floor | int64 | toString)) -}}
 {{- end -}}
 {{- end -}}
-{{- if and (hasKey $limits "cpu") (not (has "GOMAXPROCS" $names)) -}}
+{{- if and (hasKey $limits "cpu") (gt (include "gpu-dra.amount" ($limits.cpu | default 0) | float64) 0.0) (not (has "GOMAXPROCS" $names)) -}}
 {{- $env = append $env (dict "name" "GOMAXPROCS" "value" (max 1 (include "gpu-dra.amount" $limits.cpu | float64 | ceil | int64) | toString)) -}}
 {{- end -}}
 {{- if $variant.claim -}}

@@ -38,6 +38,9 @@ the sum to the byte, shared out in proportion.`,
   kubectl get gng -o yaml | gpu-dra kubelet-config --node-group gpu-h100 --file - --numa 1056612Mi,1056612Mi`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := source.Alone(o.file, o.kubeconfig, o.context); err != nil {
+				return err
+			}
 			numa, err := memories(o.numa)
 			if err != nil {
 				return err
@@ -58,8 +61,6 @@ the sum to the byte, shared out in proportion.`,
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig (default its current one)")
 	f.StringVarP(&o.file, "file", "f", "", "file with the GPUNodeGroup, - for standard input, in place of a cluster")
 	f.StringSliceVar(&o.numa, "numa", nil, "memory of each NUMA node of a node, less its huge pages, in their order")
-	c.MarkFlagsMutuallyExclusive("kubeconfig", "file")
-	c.MarkFlagsMutuallyExclusive("context", "file")
 	if err := c.MarkFlagRequired("node-group"); err != nil {
 		panic(err) // The flag is defined above.
 	}

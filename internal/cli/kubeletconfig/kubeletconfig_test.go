@@ -145,8 +145,8 @@ func TestWhatIsWrong(t *testing.T) {
 		"--numa: found 2147483648 bytes":                          {good, []string{"--numa", "1Gi,1Gi"}, cli.ExitFailed},
 		`--numa: found "much" for NUMA node 1, expected`:          {good, []string{"--numa", "1Ti,much"}, cli.ExitUsage},
 		`--numa: found "-1" for NUMA node 0, expected`:            {good, []string{"--numa=-1"}, cli.ExitUsage},
-		"[file kubeconfig] were all set":                          {good, []string{"--kubeconfig", "x"}, cli.ExitUsage},
-		"[context file] were all set":                             {good, []string{"--context", "x"}, cli.ExitUsage},
+		"leave out --kubeconfig and --context":                    {good, []string{"--kubeconfig", "x"}, cli.ExitUsage},
+		"and --context, or --file":                                {good, []string{"--context", "x"}, cli.ExitUsage},
 		"none.yaml: no such file":                                 {good, []string{"--file", "none.yaml"}, cli.ExitFailed},
 		`GPUNodeGroup "gpu": status.memoryReservation.recommended: found "much", expected an amount such as 25068Mi`: {strings.Replace(good, "recommended: 25068Mi", "recommended: much", 1), nil, cli.ExitFailed},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/cli"
+	"github.com/gpu-dra/gpu-dra/internal/cli/source"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
@@ -68,8 +69,11 @@ func (o options) run(ctx context.Context, stdin io.Reader, out io.Writer, now ti
 	if o.output != "text" && o.output != "yaml" {
 		return fmt.Errorf("--output: found %q, expected text or yaml", o.output)
 	}
-	if o.file != "" && (o.kubeconfig != "" || o.context != "" || o.kubelets) {
-		return errors.New("--file is read without a cluster: leave out --kubeconfig, --context and --kubelets, or --file")
+	if err := source.Alone(o.file, o.kubeconfig, o.context); err != nil {
+		return err
+	}
+	if o.file != "" && o.kubelets {
+		return errors.New("--file is read without a cluster: leave out --kubelets, or --file")
 	}
 	to, err := o.target()
 	if err != nil {

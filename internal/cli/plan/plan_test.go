@@ -146,8 +146,8 @@ func TestWrong(t *testing.T) {
 		code  int
 	}{
 		"output":       {args: []string{"-o", "xml"}, want: `--output: found "xml", expected text or yaml`, code: cli.ExitUsage},
-		"two sources":  {args: []string{"--file", stackFile, "--kubeconfig", "x"}, want: "leave out --kubeconfig, --context and --kubelets, or --file", code: cli.ExitUsage},
-		"no kubelets":  {args: []string{"--file", stackFile, "--kubelets"}, want: "leave out --kubeconfig, --context and --kubelets, or --file", code: cli.ExitUsage},
+		"two sources":  {args: []string{"--file", stackFile, "--kubeconfig", "x"}, want: "leave out --kubeconfig and --context, or --file", code: cli.ExitUsage},
+		"no kubelets":  {args: []string{"--file", stackFile, "--kubelets"}, want: "leave out --kubelets, or --file", code: cli.ExitUsage},
 		"no upgrade":   {args: []string{"--file", stackFile, "--upgrade-to", "1.34"}, want: `--upgrade-to: found "1.34", expected a version above 1.34, which the API server runs`, code: cli.ExitUsage},
 		"version":      {args: []string{"--file", stackFile, "--upgrade-to", "next"}, want: `--upgrade-to: found "next", expected a Kubernetes version`, code: cli.ExitUsage},
 		"too far":      {args: []string{"--file", stackFile, "--upgrade-to", "1.50"}, want: fmt.Sprintf("expected at most 1.%d", featuregate.Newest+1), code: cli.ExitUsage},

@@ -23,7 +23,8 @@ FILE holds GPUClaimTemplates, or settings (Helm values, or a ModuleConfig); YAML
 standard input. Drivers that settings describe in customDrivers are known to all files.
 
 Settings are checked as a whole, not only their claimTemplates: by the schema, by the driver profiles and the distribution,
-and the CEL of deviceClasses.extra by the API server's compiler. What depends on the cluster is not refused.
+and the CEL of deviceClasses.extra by the API server's compiler. What depends on the cluster is not refused, nor
+what only the chart looks at, such as feature gates of drivers that exclude each other: "helm template" tells of it.
 
 Nothing is printed when anything is wrong: the exit code is 1 and every error is listed.`,
 		Example: `  gpu-dra render -f examples/claim-templates/gpu-16gb-min.yaml | kubectl apply -f -

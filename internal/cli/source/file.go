@@ -15,6 +15,14 @@ import (
 // maxInput is more than any cluster's objects of one kind; it keeps a wrong file name from filling the memory.
 const maxInput = 64 << 20
 
+// Alone fails where a command line names a file and a cluster.
+func Alone(file, kubeconfig, kubeContext string) error {
+	if file != "" && (kubeconfig != "" || kubeContext != "") {
+		return errors.New("--file is read without a cluster: leave out --kubeconfig and --context, or --file")
+	}
+	return nil
+}
+
 // FromFile finds the object of a name, or with an empty one the first of the kind, among all documents of a file, lists included,
 // and reads it into out. "-" is standard input.
 func (k Kind) FromFile(file string, stdin io.Reader, name string, out any) error {
