@@ -78,9 +78,9 @@ func (h *history) catchUp(name string) {
 	require.NoError(h.r.t, h.r.client.List(context.Background(), list))
 	deadline := time.Now().Add(30 * time.Second)
 	for i := range list.Items {
-		now := &list.Items[i]
-		for now.GetName() == name && !h.has(now) {
-			require.True(h.r.t, time.Now().Before(deadline), "the watch has not delivered version %s of %s", now.GetResourceVersion(), name)
+		current := &list.Items[i]
+		for current.GetName() == name && !h.has(current) {
+			require.True(h.r.t, time.Now().Before(deadline), "the watch has not delivered version %s of %s", current.GetResourceVersion(), name)
 			time.Sleep(20 * time.Millisecond)
 		}
 	}

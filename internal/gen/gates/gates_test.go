@@ -226,15 +226,15 @@ func TestStages(t *testing.T) {
 // Only what the proxy says it does not have is left out; a network that fails must not pass for that.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]bool{
-		"k8s.io/kubernetes@v1.99.0: reading https://proxy.golang.org/k8s.io/kubernetes/@v/v1.99.0.info: 404 Not Found":     true,
-		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 410 Gone":          true,
-		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 403 Forbidden":     true,
-		"k8s.io/kubernetes@v1.99.0: invalid version: unknown revision v1.99.0":                                             true,
-		"k8s.io/kubernetes@v1.34.4: Get \"https://proxy.golang.org/...\": dial tcp: lookup proxy.golang.org: no such host": false,
-		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 500 Internal Server Error":                      false,
-		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 502 Bad Gateway":                                false,
-		"k8s.io/kubernetes@v1.34.4: verifying module: checksum mismatch":                                                   false,
-		"write /root/go/pkg/mod/cache: no space left on device":                                                            false,
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.info: 404 Not Found":      true,
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 410 Gone":            true,
+		"k8s.io/kubernetes@v1.99.0: reading https://proxy.example.com/k8s.io/kubernetes/@v/v1.99.0.zip: 403 Forbidden":       true,
+		"k8s.io/kubernetes@v1.99.0: invalid version: unknown revision v1.99.0":                                               true,
+		"k8s.io/kubernetes@v1.34.4: Get \"https://proxy.example.com/...\": dial tcp: lookup proxy.example.com: no such host": false,
+		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 500 Internal Server Error":                        false,
+		"k8s.io/kubernetes@v1.34.4: reading https://proxy.example.com/...: 502 Bad Gateway":                                  false,
+		"k8s.io/kubernetes@v1.34.4: verifying module: checksum mismatch":                                                     false,
+		"write /go/pkg/mod/cache: no space left on device":                                                                   false,
 		"": false,
 	} {
 		err := failed("1.99.0", text, errors.New("exit status 1"))
