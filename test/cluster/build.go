@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -118,7 +119,7 @@ func (p *program) recipes(kubernetes string, names []string) ([]recipe.Recipe, e
 }
 
 // findCommitted looks upwards from the working directory and then where this program was
-// compiled: test/operator and test/workload are modules of their own and cannot be embedded.
+// compiled: a go.mod cannot be embedded.
 func (p *program) findCommitted(name, folder string) (string, error) {
 	if name == "addon-operator" && p.operatorDir != "" {
 		return filepath.Abs(p.operatorDir)
@@ -130,10 +131,11 @@ func (p *program) findCommitted(name, folder string) (string, error) {
 	if _, file, _, ok := runtime.Caller(0); ok {
 		starts = append(starts, filepath.Dir(file))
 	}
+	module := "module " + path.Join("github.com/gpu-dra/gpu-dra", folder)
 	for _, dir := range starts {
 		for {
 			candidate := filepath.Join(dir, filepath.FromSlash(folder))
-			if raw, err := os.ReadFile(filepath.Join(candidate, "go.mod")); err == nil && strings.Contains(string(raw), "gpu-dra/"+folder) {
+			if raw, err := os.ReadFile(filepath.Join(candidate, "go.mod")); err == nil && slices.Contains(strings.Split(string(raw), "\n"), module) {
 				return candidate, nil
 			}
 			parent := filepath.Dir(dir)

@@ -23,6 +23,8 @@ import (
 const (
 	mebi = int64(1) << 20
 	gibi = 1 << 10 * mebi
+	// fillingTime is that of some ten pods: each time other tests give memory back it takes one more.
+	fillingTime = 5 * time.Minute
 )
 
 // evictsWhereHeadroomEnds fills the node beyond what the core leaves to pods and daemons together. Short of that the kubelet is
@@ -32,7 +34,7 @@ func (n *realNode) evictsWhereHeadroomEnds(t *testing.T) {
 	r := n.r
 	platform, edge := n.contentWithinHeadroom(t)
 	f := &filling{n: n, edge: edge}
-	r.eventually("headroom used up -> pressure", 120*time.Second, func(ctx context.Context) error {
+	r.eventually("headroom used up -> pressure", fillingTime, func(ctx context.Context) error {
 		if err := f.fill(ctx); err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func (n *realNode) evictsWhereHeadroomEnds(t *testing.T) {
 		return err
 	})
 	var said []string
-	r.eventually("grace period over -> evicted", 120*time.Second, func(ctx context.Context) error {
+	r.eventually("grace period over -> evicted", fillingTime, func(ctx context.Context) error {
 		if err := f.fill(ctx); err != nil {
 			return err
 		}
@@ -146,11 +148,11 @@ func (f *filling) fill(ctx context.Context) error {
 	}
 	f.used = now.workingSet
 	// The figures of the kubelet may be some seconds old.
-	if f.evicted != nil || f.pods == 3 || f.used > f.edge+256*mebi || time.Since(f.newest) < 25*time.Second {
+	if f.evicted != nil || f.used > f.edge+256*mebi || time.Since(f.newest) < 25*time.Second {
 		return nil
 	}
 	f.pods, f.newest = f.pods+1, time.Now()
-	pod := f.n.workload("inference", fmt.Sprint("hold-", f.pods), "hold", "--mib", strconv.FormatInt((f.edge+gibi-f.used)/mebi, 10))
+	pod := f.n.workload("inference", fmt.Sprint("hold-", f.pods), "hold", "--mib", strconv.FormatInt((f.edge+2*gibi-f.used)/mebi, 10))
 	pod.Labels = map[string]string{label: ""}
 	// Under pressure the kubelet takes no pod that requests nothing.
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}

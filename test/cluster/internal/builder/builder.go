@@ -119,7 +119,8 @@ func (b *Builder) build(ctx context.Context, r recipe.Recipe, log *buildLog) err
 	if err := os.RemoveAll(partial); err != nil {
 		return err
 	}
-	args := []string{"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(r.Variables), "-o", partial}
+	// No -trimpath: it is another build of every package than the one the unit tests have in the cache.
+	args := []string{"build", "-v", "-buildvcs=false", "-ldflags", ldflags(r.Variables), "-o", partial}
 	if len(r.Tags) > 0 {
 		args = append(args, "-tags", strings.Join(r.Tags, ","))
 	}

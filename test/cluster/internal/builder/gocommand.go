@@ -23,15 +23,9 @@ func (b *Builder) prepareModule(ctx context.Context, r recipe.Recipe, log *build
 	if r.Module.Content != "" {
 		return r.Module.Dir, nil
 	}
-	text := wrapper.Plain(r.Module.Name, r.Module.Requires...)
-	if version := r.Module.Kubernetes; version != "" {
-		upstream, err := upstreamGoMod(ctx, log, "k8s.io/kubernetes@v"+version)
-		if err != nil {
-			return "", err
-		}
-		if text, err = wrapper.Kubernetes(r.Module.Name, upstream, version); err != nil {
-			return "", err
-		}
+	text, err := wrapperText(ctx, r.Module, log)
+	if err != nil {
+		return "", err
 	}
 	dir := filepath.Join(b.cache, "modules", r.Module.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -40,6 +34,20 @@ func (b *Builder) prepareModule(ctx context.Context, r recipe.Recipe, log *build
 	// Written anew each time: Go completes the file while it builds, and what it adds
 	// depends on nothing else. go.sum stays: it is the record of what was verified.
 	return dir, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644)
+}
+
+func wrapperText(ctx context.Context, m recipe.Module, log *buildLog) (string, error) {
+	switch {
+	case m.Kubernetes != "":
+		upstream, err := upstreamGoMod(ctx, log, "k8s.io/kubernetes@v"+m.Kubernetes)
+		if err != nil {
+			return "", err
+		}
+		return wrapper.Kubernetes(m.Name, upstream, m.Kubernetes, m.Requires...)
+	case m.Beside != "":
+		return wrapper.Beside(m.Name, m.Beside, m.Requires...)
+	}
+	return wrapper.Plain(m.Name, m.Requires...), nil
 }
 
 // upstreamGoMod reads the go.mod of a published module.

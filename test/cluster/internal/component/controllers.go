@@ -26,6 +26,9 @@ var controllerManager = Kind{
 			// The default of 20 makes a fresh namespace wait for its ServiceAccount.
 			"--kube-api-qps=200",
 			"--kube-api-burst=400",
+			// Pods of a node whose lease is late become unready. Unlike a kubelet, kwok never makes them ready again, and on a busy
+			// machine it is late without any fault.
+			"--node-monitor-grace-period=10m",
 		), s, ControllerManager)
 	},
 	Ready:        func(s Setting) Probe { return healthz(s, ControllerManager) },

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Committed are the programs that are built in a module of this repository: the folder in it.
-var Committed = map[string]string{"addon-operator": "test/operator", Workload: "test/workload"}
+// Committed are the programs that are built in a module of this repository, or by its versions: the module's folder.
+var Committed = map[string]string{"addon-operator": "test/operator", Workload: "test/workload",
+	"helm": ".", "kwok": ".", Promtool: "."}
 
 func operatorRecipe(dir string) (Recipe, error) {
 	var content strings.Builder

@@ -14,18 +14,12 @@ const DefaultKubernetes = "1.34.4"
 
 const (
 	etcdVersion = "v3.6.16"
-	kwokVersion = "v0.8.0"
-	helmVersion = "v3.22.0"
 	// exampleVersion is what the profile profiles/drivers/example.yaml runs.
 	exampleVersion = "v0.2.1"
 	// containerdVersion: from 2.0 on containerd injects CDI devices; Debian's 1.6 silently does not.
 	containerdVersion = "v2.2.9"
-	promtoolVersion   = "v0.316.0"
 	operatorModule    = "github.com/flant/addon-operator"
 	oldestSupported   = 34
-	// helmKubernetes is the minor of the Kubernetes libraries this Helm is made with; Helm
-	// reports it as the cluster's version where it has no cluster, as its own releases do.
-	helmKubernetes = "37"
 )
 
 // Names of all programs in the order in which building them wastes least: each group
@@ -57,8 +51,7 @@ func ParseKubernetes(version string) (string, error) {
 	return version, nil
 }
 
-// For returns the recipe of one program. dir is the folder of its committed module in this repository, for those that Committed
-// names.
+// For returns the recipe of one program. dir is the folder of the module in this repository that Committed names for it, if it does.
 func For(component, kubernetes, dir string) (Recipe, error) {
 	switch component {
 	case "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl":
@@ -68,15 +61,15 @@ func For(component, kubernetes, dir string) (Recipe, error) {
 		return Recipe{Component: component, Version: etcdVersion, Package: module,
 			Module: Module{Name: "etcd", Requires: []wrapper.Requirement{{Module: module, Version: etcdVersion}}}}, nil
 	case "kwok":
-		return Recipe{Component: component, Version: kwokVersion, Module: tools(), Package: "sigs.k8s.io/kwok/cmd/kwok"}, nil
+		return kwokRecipe(dir)
 	case "helm":
-		return helmRecipe(), nil
+		return helmRecipe(dir)
 	case ExampleDriver:
 		return exampleDriverRecipe(), nil
 	case "containerd", "containerd-shim-runc-v2", "ctr":
 		return containerdRecipe(component), nil
 	case Promtool:
-		return promtoolRecipe(), nil
+		return promtoolRecipe(dir)
 	case "addon-operator":
 		return operatorRecipe(dir)
 	case Workload:
@@ -101,31 +94,14 @@ func kubernetesRecipe(component, kubernetes string) Recipe {
 		Module:  Module{Name: "kubernetes-" + kubernetes, Kubernetes: kubernetes}}
 }
 
-// tools holds Helm and kwok together: kwok's Kubernetes libraries are raised to Helm's,
-// and what both use is compiled once.
-func tools() Module {
-	return Module{Name: "tools", Requires: []wrapper.Requirement{
-		{Module: "helm.sh/helm/v3", Version: helmVersion}, {Module: "sigs.k8s.io/kwok", Version: kwokVersion}}}
-}
-
-func helmRecipe() Recipe {
-	return Recipe{Component: "helm", Version: helmVersion, Module: tools(), Package: "helm.sh/helm/v3/cmd/helm",
-		Variables: map[string]string{
-			"helm.sh/helm/v3/internal/version.version":       helmVersion,
-			"helm.sh/helm/v3/internal/version.gitTreeState":  "clean",
-			"helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor":  "1",
-			"helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor":  helmKubernetes,
-			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": "1",
-			"helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": helmKubernetes,
-		}}
-}
-
-// exampleDriverRecipe builds the driver with its own pins, as its image is: which rights it
-// uses depends on them.
+// exampleDriverRecipe builds the driver with the libraries of DefaultKubernetes, which are compiled already: a few patches newer than
+// its own pins (v0.34.0), with the same kubeletplugin and resourceslice, which decide the rights it uses. All else it uses is pinned
+// as Kubernetes pins it.
 func exampleDriverRecipe() Recipe {
 	const module = "sigs.k8s.io/dra-example-driver"
 	return Recipe{Component: ExampleDriver, Version: exampleVersion, Package: module + "/cmd/" + ExampleDriver,
-		Module: Module{Name: "dra-example-driver", Requires: []wrapper.Requirement{{Module: module, Version: exampleVersion}}}}
+		Module: Module{Name: "dra-example-driver", Kubernetes: DefaultKubernetes,
+			Requires: []wrapper.Requirement{{Module: module, Version: exampleVersion}}}}
 }
 
 // containerdRecipe leaves out the snapshotters that need C libraries or devices.
@@ -135,12 +111,4 @@ func containerdRecipe(component string) Recipe {
 		Module:    Module{Name: "containerd", Requires: []wrapper.Requirement{{Module: module, Version: containerdVersion}}},
 		Tags:      []string{"no_btrfs", "no_zfs", "no_devmapper"},
 		Variables: map[string]string{module + "/version.Version": containerdVersion}}
-}
-
-// promtoolRecipe leaves the clients of all clouds out, which are most of what it would compile.
-func promtoolRecipe() Recipe {
-	const module = "github.com/prometheus/prometheus"
-	return Recipe{Component: Promtool, Version: promtoolVersion, Package: module + "/cmd/promtool",
-		Tags:   []string{"remove_all_sd", "enable_kubernetes_sd"},
-		Module: Module{Name: "prometheus", Requires: []wrapper.Requirement{{Module: module, Version: promtoolVersion}}}}
 }

@@ -30,8 +30,11 @@ type Recipe struct {
 type Module struct {
 	// Name is the folder's name; empty for the committed module of addon-operator.
 	Name string
-	// Requires are the modules a plain wrapper asks for.
+	// Requires are the modules a wrapper asks for.
 	Requires []wrapper.Requirement
+	// Beside is the go.mod of this repository for programs that are built with its versions of what they share: what the unit tests
+	// have compiled is not compiled again.
+	Beside string `json:",omitempty"`
 	// Kubernetes, such as "1.34.4", makes it a wrapper of k8s.io/kubernetes instead.
 	Kubernetes string
 	// Content is go.mod and go.sum of a committed module, which stands in Dir.

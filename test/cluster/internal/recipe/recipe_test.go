@@ -86,6 +86,34 @@ func TestOperatorKeyFollowsItsModuleAndNotItsPlace(t *testing.T) {
 	}
 }
 
+// What the unit tests compiled serves for these too, as long as they are built with the same versions.
+func TestHelmFollowsTheVersionsOfTheRepository(t *testing.T) {
+	dir := t.TempDir()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"helm", "kwok", Promtool} {
+		here := mustFor(t, name, DefaultKubernetes)
+		if here.Module.Beside != string(raw) {
+			t.Errorf("%s is built with other versions: %s", name, here.Module.Beside)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), append(raw, "require example.com/other v1.0.0\n"...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := For(name, DefaultKubernetes, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed.Key("go1") == here.Key("go1") {
+			t.Errorf("%s: other versions have the same key", name)
+		}
+		if _, err := For(name, DefaultKubernetes, t.TempDir()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("without go.mod the error is %v, want one that names %s", err, name)
+		}
+	}
+}
+
 func TestParseKubernetes(t *testing.T) {
 	for given, want := range map[string]string{"1.34.4": "1.34.4", "v1.37.2": "1.37.2"} {
 		if got, err := ParseKubernetes(given); err != nil || got != want {

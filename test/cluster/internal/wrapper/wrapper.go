@@ -22,16 +22,30 @@ type Requirement struct {
 	Version string
 }
 
-func (r Requirement) line() string { return "require " + r.Module + " " + r.Version + "\n" }
-
 // Plain is a wrapper that requires modules as anybody could: Go completes the rest.
 func Plain(name string, requirements ...Requirement) string {
+	return appendTo(fmt.Sprintf("module %s\n\ngo %s", path(name), goVersion), requirements)
+}
+
+func appendTo(gomod string, requirements []Requirement) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "module %s\n\ngo %s\n\n", path(name), goVersion)
+	out.WriteString(strings.TrimRight(gomod, "\n") + "\n\n")
 	for _, r := range requirements {
-		out.WriteString(r.line())
+		fmt.Fprintf(&out, "require %s %s\n", r.Module, r.Version)
 	}
 	return out.String()
+}
+
+// Beside is a wrapper with the versions of another go.mod: packages that both use are compiled once, as far as what is required lets
+// the versions stand.
+func Beside(name, gomod string, requirements ...Requirement) (string, error) {
+	if !moduleLine.MatchString(gomod) {
+		return "", fmt.Errorf("wrapper %s: no module line in the go.mod it follows", name)
+	}
+	if left := folder.FindString(gomod); left != "" {
+		return "", fmt.Errorf("wrapper %s: %q replaces a module by a folder, which is not there from where the wrapper stands", name, left)
+	}
+	return appendTo(moduleLine.ReplaceAllLiteralString(gomod, "module "+path(name)), requirements), nil
 }
 
 var (
@@ -43,8 +57,8 @@ var (
 )
 
 // Kubernetes turns the go.mod of k8s.io/kubernetes at a version such as "1.34.4" into a
-// wrapper of it: the same versions of everything, its libraries as they are published.
-func Kubernetes(name, upstream, version string) (string, error) {
+// wrapper of it and of what is required besides: the same versions of everything, its libraries as they are published.
+func Kubernetes(name, upstream, version string, requirements ...Requirement) (string, error) {
 	if !moduleLine.MatchString(upstream) {
 		return "", fmt.Errorf("go.mod of k8s.io/kubernetes v%s: no module line found", version)
 	}
@@ -58,7 +72,7 @@ func Kubernetes(name, upstream, version string) (string, error) {
 		return "", fmt.Errorf("go.mod of k8s.io/kubernetes v%s: %q replaces a module by a folder in a way that is not known: "+
 			"teach test/cluster/internal/wrapper about it", version, strings.TrimSpace(left))
 	}
-	return strings.TrimRight(text, "\n") + "\n\n" + Requirement{"k8s.io/kubernetes", "v" + version}.line(), nil
+	return appendTo(text, append([]Requirement{{"k8s.io/kubernetes", "v" + version}}, requirements...)), nil
 }
 
 // path is a module path nobody can publish (RFC 2606).

@@ -55,6 +55,10 @@ func TestKubernetes(t *testing.T) {
 	if got != want {
 		t.Errorf("found\n%s\nwant\n%s", got, want)
 	}
+	got, err = Kubernetes("kubernetes", upstream, "1.34.4", Requirement{"example.com/driver", "v0.2.1"})
+	if err != nil || got != want+"require example.com/driver v0.2.1\n" {
+		t.Errorf("with a driver: %v\n%s", err, got)
+	}
 }
 
 func TestKubernetesRefusesWhatItDoesNotKnow(t *testing.T) {
@@ -74,5 +78,25 @@ func TestPlain(t *testing.T) {
 	want := "module gpu-dra.invalid/wrapper/tools\n\ngo 1.26.0\n\nrequire example.com/a v1.0.0\nrequire example.com/b v2.0.0\n"
 	if got != want {
 		t.Errorf("found\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestBesideKeepsTheVersionsOfWhatItFollows(t *testing.T) {
+	const gomod = "module example.com/product\n\ngo 1.26.0\n\nrequire k8s.io/api v0.37.2\n"
+	got, err := Beside("helm", gomod, Requirement{"helm.sh/helm/v3", "v3.22.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "module gpu-dra.invalid/wrapper/helm\n\ngo 1.26.0\n\nrequire k8s.io/api v0.37.2\n\nrequire helm.sh/helm/v3 v3.22.0\n"
+	if got != want {
+		t.Errorf("found\n%s\nwant\n%s", got, want)
+	}
+	for what, text := range map[string]string{
+		"no module line": "go 1.26.0\n",
+		"by a folder":    gomod + "\nreplace k8s.io/api => ../api\n",
+	} {
+		if _, err := Beside("helm", text); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("error %v, want one that says %q", err, what)
+		}
 	}
 }

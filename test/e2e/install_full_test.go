@@ -1,0 +1,5 @@
+//go:build e2e && full
+
+package e2e
+
+func init() { installs = 20 }
