@@ -16,6 +16,8 @@ type Timing struct {
 	Interval time.Duration
 	// Grace is the pod's terminationGracePeriodSeconds.
 	Grace time.Duration
+	// Collect is how old what a sample shows may be: exporters answer with what they collected last.
+	Collect time.Duration
 }
 
 const (
@@ -26,6 +28,9 @@ const (
 	remembered = 3
 	// least is waited even where the main containers have used the grace period up: the kubelet leaves 2 s then.
 	least = 500 * time.Millisecond
+	// overdue after the grace period nothing of the pod runs any more, a slow kubelet included: it was deleted with a longer one,
+	// of which no container is told.
+	overdue = 5 * time.Second
 	// most are how many scrapers are remembered: a pod has few, and a stranger a request must not fill the memory.
 	most = 100
 )
@@ -75,6 +80,9 @@ func (g *Gate) Tell(now time.Time) (until time.Time) {
 	if began.IsZero() {
 		began = now
 	}
+	if now.Sub(began) > g.timing.Grace+overdue {
+		began = now
+	}
 	until = began.Add(g.timing.Grace - Reserve)
 	if earliest := now.Add(least); until.Before(earliest) {
 		until = earliest
@@ -93,7 +101,8 @@ func (g *Gate) Scraped(scraper string, began, now time.Time) {
 	if len(g.seen) > most {
 		g.forget(now)
 	}
-	if g.told.IsZero() || began.Before(g.told) {
+	// What was collected before the work was over does not show its end.
+	if g.told.IsZero() || began.Before(g.told.Add(g.timing.Collect)) {
 		return
 	}
 	g.anyone = false

@@ -40,6 +40,18 @@ func TestEveryScraperGetsItsLastSample(t *testing.T) {
 	g.Scraped("b", at(65), at(65.1))
 }
 
+// An exporter that collects once in a second may answer with what was before the end.
+func TestSampleShowsTheEnd(t *testing.T) {
+	g := NewGate(Timing{Interval: 5 * time.Second, Grace: 30 * time.Second, Collect: time.Second})
+	g.Scraped("a", at(59), at(59.1))
+	g.Tell(at(60))
+	g.Scraped("a", at(60.9), at(61.1))
+	require.False(t, open(g))
+	require.Equal(t, 1, g.Awaited())
+	g.Scraped("a", at(61), at(61.1))
+	require.True(t, open(g))
+}
+
 func TestAnyoneIsWaitedForWhereNobodyScrapedYet(t *testing.T) {
 	g := NewGate(Timing{Interval: 5 * time.Second, Grace: 30 * time.Second})
 	g.Tell(at(1))
@@ -57,6 +69,8 @@ func TestUntilWhen(t *testing.T) {
 		"what the engine left":                  {5, 30, 0, 25, 28.5},
 		"it left next to nothing":               {5, 30, 0, 29.9, 30.4},
 		"it took longer than it may":            {5, 30, 0, 31, 31.5},
+		"the kubelet is slow":                   {5, 30, 0, 34.9, 35.4},
+		"deleted with a longer grace period":    {5, 30, 0, 60, 70},
 		"a job ended, nobody said it would":     {5, 30, -1, 100, 110},
 		"a short grace period":                  {30, 5, 0, 0, 3.5},
 		"no grace period":                       {30, 0, 0, 0, 0.5},

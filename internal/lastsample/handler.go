@@ -14,6 +14,8 @@ const (
 	EndingPath = "/-/ending"
 	// healthPath of the exporter.
 	healthPath = "/health"
+	// scraped is asked for whatever the exporter's own path is: whoever scrapes pods of several exporters knows one path.
+	scraped = "/metrics"
 )
 
 // Exporter that stands behind a handler.
@@ -42,7 +44,8 @@ func Handler(g *Gate, metricsPath string, e Exporter) http.Handler {
 		proxy.ServeHTTP(w, r)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+metricsPath, func(w http.ResponseWriter, r *http.Request) {
+	metrics := func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path, r.URL.RawPath = metricsPath, ""
 		began := time.Now()
 		answer := &answer{ResponseWriter: w}
 		// It panics, and with that the server cuts the connection, where a sample breaks off.
@@ -50,7 +53,11 @@ func Handler(g *Gate, metricsPath string, e Exporter) http.Handler {
 		if answer.status == http.StatusOK && r.Method == http.MethodGet && r.Context().Err() == nil {
 			g.Scraped(host(r.RemoteAddr), began, time.Now())
 		}
-	})
+	}
+	mux.HandleFunc("GET "+metricsPath, metrics)
+	if metricsPath != scraped {
+		mux.HandleFunc("GET "+scraped, metrics)
+	}
 	if metricsPath != healthPath {
 		mux.HandleFunc("GET "+healthPath, behind)
 	}

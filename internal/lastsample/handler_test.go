@@ -75,6 +75,20 @@ func TestPassesOn(t *testing.T) {
 	require.Eventually(t, func() bool { return open(g) }, 5*time.Second, time.Millisecond)
 }
 
+// Who scrapes pods of several exporters asks all of them for one path.
+func TestPathOfItsOwn(t *testing.T) {
+	back := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path+" "+r.URL.RawQuery) }))
+	for _, path := range []string{"/metrics", "/stats"} {
+		g := NewGate(Timing{Interval: time.Minute, Grace: time.Minute})
+		front := serve(t, Handler(g, "/stats", behind{address: strings.TrimPrefix(back.URL, "http://")}))
+		g.Tell(time.Now())
+		status, body := ask(t, "GET", front.URL+path+"?name=x")
+		require.Equal(t, 200, status)
+		require.Equal(t, "/stats name=x", body)
+		require.Eventually(t, func() bool { return open(g) }, 5*time.Second, time.Millisecond, path)
+	}
+}
+
 func TestOnlyAWholeSampleCounts(t *testing.T) {
 	var turn atomic.Int32
 	g, front := exporter(t, func(w http.ResponseWriter, r *http.Request) {

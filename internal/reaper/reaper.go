@@ -77,6 +77,9 @@ func (r *Reaper) reap() {
 	}
 }
 
+// Pid of the program, which means nothing once it has ended.
+func (p *Process) Pid() int { return p.pid }
+
 // Ended is closed when the program itself has ended; others of its group may live.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 

@@ -26,7 +26,7 @@ func config() Config {
 		Drivers: map[string]Driver{
 			"acme": {Name: "npu.acme.example", Others: []string{"link.acme.example"}, Exporter: &Exporter{
 				Image: "registry.example/exporter:v2", Command: []string{"/usr/bin/exporter"}, Args: []string{"--listen={listen}"},
-				Env: []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}}, Port: 9400, Path: "/metrics", Limits: list("100m", "256Mi"),
+				Env: []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}}, Port: 9400, Path: "/metrics", Collect: time.Second, Limits: list("100m", "256Mi"),
 			}},
 			"beta":   {Name: "beta.example", Exporter: &Exporter{Image: "b", Command: []string{"/b"}, Port: 9500, Path: "/m"}},
 			"rights": {Name: "rights.example", Without: "has no exporter that works without rights"},
@@ -84,7 +84,7 @@ func TestInjects(t *testing.T) {
 	require.Nil(t, c.ReadinessProbe, "nor take the pod out of its Services")
 	require.Nil(t, c.LivenessProbe)
 	require.Equal(t, []string{binary}, c.Command)
-	require.Equal(t, []string{"sidecar", "run", "--listen=:9400", "--path=/metrics", "--interval=5s", "--grace=1m0s", "--", "/usr/bin/exporter", "--listen={listen}"}, c.Args)
+	require.Equal(t, []string{"sidecar", "run", "--listen=:9400", "--path=/metrics", "--interval=5s", "--grace=1m0s", "--collect=1s", "--", "/usr/bin/exporter", "--listen={listen}"}, c.Args)
 	require.Equal(t, []corev1.EnvVar{{Name: "INTERVAL", Value: "5000"}, {Name: "GOMAXPROCS", Value: "1"}}, c.Env)
 	require.Equal(t, []corev1.ContainerPort{{Name: PortName, ContainerPort: 9400, Protocol: corev1.ProtocolTCP}}, c.Ports)
 	require.Equal(t, []string{binary, "sidecar", "ending", "--port=9400"}, c.Lifecycle.PreStop.Exec.Command)
@@ -287,6 +287,33 @@ func TestShortGracePeriodIsAWarning(t *testing.T) {
 		require.NotEmpty(t, v.Driver)
 		require.Equal(t, warned, len(v.Warnings) == 1, seconds)
 	}
+}
+
+// A profile of AppArmor that was made for the engine does not hold for our programs; what every host has is not named.
+func TestAppArmor(t *testing.T) {
+	for said, want := range map[*corev1.AppArmorProfile]*corev1.AppArmorProfile{
+		nil: nil,
+		{Type: corev1.AppArmorProfileTypeUnconfined}:                                            nil,
+		{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: ptr.To("k8s-deny-write")}: {Type: corev1.AppArmorProfileTypeRuntimeDefault},
+	} {
+		in := input()
+		in.Pod.Spec.SecurityContext = &corev1.PodSecurityContext{AppArmorProfile: said}
+		for _, c := range Decide(config(), in).Pod.Spec.InitContainers[:2] {
+			require.Equal(t, want, c.SecurityContext.AppArmorProfile, c.Name)
+		}
+	}
+}
+
+// A pod without requests and limits gives the exporter no bound to be kept below.
+func TestMemoryFlagIsTheContainersLimit(t *testing.T) {
+	in := input()
+	c := Decide(config(), in).Pod.Spec.InitContainers[1]
+	require.Empty(t, c.Resources.Limits)
+	require.NotContains(t, strings.Join(c.Args, " "), "--memory")
+	in.Pod.Spec.Containers[0].Resources.Requests = list("1", "1Gi")
+	c = Decide(config(), in).Pod.Spec.InitContainers[1]
+	require.Contains(t, c.Args, "--memory=268435456")
+	require.Equal(t, "304Mi", c.Resources.Limits.Memory().String(), "and what is ours")
 }
 
 // Whatever the pod says, the sidecar takes it: one that ends at once would keep the engine from starting.

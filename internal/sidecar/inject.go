@@ -82,7 +82,7 @@ func (c Config) claimsOf(in Input, driver string) []string {
 
 // installer copies our binary out of our image: the exporter's image has neither it nor, often, a shell.
 func (c Config) installer(pod *corev1.Pod) corev1.Container {
-	out := c.base(Installer, c.Image)
+	out := c.base(pod, Installer, c.Image)
 	out.Args = []string{"sidecar", "install", "--to=" + binary}
 	out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{Name: Volume, SubPath: "bin", MountPath: binaryDir})
 	out.Resources = resources(pod, corev1.ResourceList{
@@ -94,12 +94,25 @@ func (c Config) installer(pod *corev1.Pod) corev1.Container {
 // container is the sidecar. It has no probe: a startup probe would hold the engine while the exporter does not start, a
 // readiness probe would take the pod out of its Services, a liveness probe would do what the entry does by itself.
 func (c Config) container(in Input, e *Exporter, claims []string) corev1.Container {
-	out := c.base(Container, e.Image)
+	out := c.base(in.Pod, Container, e.Image)
+	limits := e.limits(devicesOf(in, claims))
+	out.Env = append(slices.Clone(e.Env), e.runtime(limits)...)
+	own, bounded := limits[corev1.ResourceMemory]
+	if bounded {
+		memory := own.DeepCopy()
+		memory.Add(ours)
+		limits[corev1.ResourceMemory] = memory
+	}
+	out.Resources = resources(in.Pod, limits)
+	for _, name := range claims {
+		out.Resources.Claims = append(out.Resources.Claims, corev1.ResourceClaim{Name: name})
+	}
 	out.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
 	out.Command = []string{binary}
 	out.Args = slices.Concat([]string{
 		"sidecar", "run", fmt.Sprintf("--listen=:%d", e.Port), "--path=" + e.Path, "--interval=" + c.Interval.String(), "--grace=" + graceOf(in.Pod).String(),
-	}, files(e), []string{"--"}, e.Command, e.Args)
+		"--collect=" + e.Collect.String(),
+	}, memoryFlag(out.Resources.Limits, own), files(e), []string{"--"}, e.Command, e.Args)
 	out.Ports = []corev1.ContainerPort{{Name: PortName, ContainerPort: e.Port, Protocol: corev1.ProtocolTCP}}
 	// The kubelet runs it when the pod begins to end, long before this container's turn: from then on the grace period runs.
 	out.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
@@ -108,17 +121,16 @@ func (c Config) container(in Input, e *Exporter, claims []string) corev1.Contain
 	out.VolumeMounts = append(out.VolumeMounts,
 		corev1.VolumeMount{Name: Volume, SubPath: "bin", MountPath: binaryDir, ReadOnly: true},
 		corev1.VolumeMount{Name: Volume, SubPath: "tmp", MountPath: "/tmp"})
-	limits := e.limits(devicesOf(in, claims))
-	out.Env = append(slices.Clone(e.Env), e.runtime(limits)...)
-	if memory, ok := limits[corev1.ResourceMemory]; ok {
-		memory.Add(ours)
-		limits[corev1.ResourceMemory] = memory
-	}
-	out.Resources = resources(in.Pod, limits)
-	for _, name := range claims {
-		out.Resources.Claims = append(out.Resources.Claims, corev1.ResourceClaim{Name: name})
-	}
 	return out
+}
+
+// memoryFlag has the exporter started again before it takes what the container may, of which 48Mi are ours. Otherwise the kernel ends
+// the container with it (cgroup v2), and a container that does not run makes the pod unready.
+func memoryFlag(limits corev1.ResourceList, own resource.Quantity) []string {
+	if _, ok := limits[corev1.ResourceMemory]; !ok || own.Value() <= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--memory=%d", own.Value())}
 }
 
 // files of the exporter as flags. The kubelet expands $(NAME) in arguments, and $$ is its dollar.
@@ -131,8 +143,8 @@ func files(e *Exporter) []string {
 }
 
 // base is a container that fits the Pod Security level restricted, whatever the pod says of all its containers.
-func (c Config) base(name, image string) corev1.Container {
-	return corev1.Container{
+func (c Config) base(pod *corev1.Pod, name, image string) corev1.Container {
+	out := corev1.Container{
 		Name: name, Image: image, ImagePullPolicy: corev1.PullIfNotPresent,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             []corev1.VolumeMount{{Name: Volume, SubPath: "no-token", MountPath: tokenDir, ReadOnly: true}},
@@ -143,4 +155,10 @@ func (c Config) base(name, image string) corev1.Container {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
+	// A profile made for the engine need not let our programs run. Any other stays as it is: on hosts without AppArmor the kubelet
+	// refuses a pod that names one.
+	if s := pod.Spec.SecurityContext; s != nil && s.AppArmorProfile != nil && s.AppArmorProfile.Type == corev1.AppArmorProfileTypeLocalhost {
+		out.SecurityContext.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	return out
 }

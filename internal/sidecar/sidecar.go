@@ -67,6 +67,8 @@ type Exporter struct {
 	Env           []corev1.EnvVar
 	// Files of the exporter's own by name.
 	Files map[string]string
+	// Collect is the interval in which it collects.
+	Collect time.Duration
 	// Port of the metrics as the scraper sees it, and their path.
 	Port int32
 	Path string

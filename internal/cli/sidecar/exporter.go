@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -81,20 +82,38 @@ func (e *exporter) once(ctx context.Context) string {
 	if err := e.write(config, with); err != nil {
 		return err.Error()
 	}
-	p, err := e.start(e.command[0], fill(e.command[1:], with), fill(os.Environ(), with))
+	program, err := exec.LookPath(e.command[0])
+	if err != nil {
+		return err.Error()
+	}
+	p, err := e.start(program, fill(e.command[1:], with), fill(os.Environ(), with))
 	if err != nil {
 		return err.Error()
 	}
 	e.set(p, address, "")
-	select {
-	case <-ctx.Done():
-		e.end(p)
-		return ""
-	case <-p.Ended():
+	var tick <-chan time.Time
+	if e.memory > 0 {
+		ticker := time.NewTicker(memoryEvery)
+		defer ticker.Stop()
+		tick = ticker.C
 	}
-	// What it left behind may hold the device.
-	e.kill(p)
-	return p.State()
+	for {
+		select {
+		case <-ctx.Done():
+			e.end(p)
+			return ""
+		case <-p.Ended():
+			// What it left behind may hold the device.
+			e.kill(p)
+			return p.State()
+		case <-tick:
+			if n := taken(p.Pid()); n > e.memory {
+				e.kill(p)
+				<-p.Ended()
+				return fmt.Sprintf("it took %d MiB of memory, and may take %d", n>>20, e.memory>>20)
+			}
+		}
+	}
 }
 
 // end asks the exporter to end and makes it.

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,6 +18,8 @@ type options struct {
 	lastsample.Timing
 	// files of the exporter, each as NAME=TEXT.
 	files []string
+	// memory in bytes that the exporter may take, 0: any.
+	memory int64
 }
 
 func (o options) check(command []string) error {
@@ -37,8 +40,14 @@ func (o options) check(command []string) error {
 			return fmt.Errorf("--file: found %q, expected NAME=TEXT, with a name that has no slash in it", cut(f))
 		}
 	}
-	if !filepath.IsAbs(command[0]) {
-		return fmt.Errorf("COMMAND: found %q, expected an absolute path: images of exporters need not set PATH", command[0])
+	if command[0] == "" {
+		return errors.New("COMMAND: found an empty text, expected the exporter's program")
+	}
+	if o.Collect < 0 {
+		return fmt.Errorf("--collect: found %s, expected a duration of 0 or more", o.Collect)
+	}
+	if o.memory < 0 {
+		return fmt.Errorf("--memory: found %d, expected bytes, or 0 for no limit", o.memory)
 	}
 	return nil
 }

@@ -45,9 +45,9 @@ func newRun() *cobra.Command {
 		Long: `Run an exporter behind a port of its own and pass requests for its metrics on to it.
 
 After SIGTERM, which the kubelet sends when the pod's main containers have ended, it answers until everyone who scrapes has had
-one more sample, but no longer than two intervals nor than the grace period lasts; then the exporter is ended. A second SIGTERM
-ends both at once. An exporter that ends by itself is started again, after ever longer pauses; this process stays, because a
-sidecar that ends keeps the engine from starting.
+one more sample of what was collected since, but no longer than two intervals nor than the grace period lasts; then the exporter is ended. A second SIGTERM
+ends both at once. An exporter that ends by itself, or takes more than --memory, is started again, after ever longer pauses; this
+process stays, because a sidecar that ends keeps the engine from starting.
 
 In arguments, environment and files of the exporter {listen} becomes the address and port that it has to listen on, {port} the
 port, and {config} the folder that holds the files.`,
@@ -77,6 +77,8 @@ port, and {config} the folder that holds the files.`,
 	f.DurationVar(&o.Interval, "interval", 5*time.Second, "interval of scraping")
 	f.StringArrayVar(&o.files, "file", nil, "NAME=TEXT of a file that the exporter finds in {config}; may be given several times")
 	f.DurationVar(&o.Grace, "grace", 30*time.Second, "terminationGracePeriodSeconds of the pod")
+	f.DurationVar(&o.Collect, "collect", 0, "interval in which the exporter collects: a sample may be that old")
+	f.Int64Var(&o.memory, "memory", 0, "bytes that the exporter may take before it is started again (default any)")
 	return c
 }
 

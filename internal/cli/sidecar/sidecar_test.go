@@ -3,6 +3,7 @@ package sidecar
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gpu-dra/gpu-dra/internal/lastsample"
+	"github.com/gpu-dra/gpu-dra/internal/reaper"
 )
 
 // The test program is the sidecar and the exporter too: both are processes of their own here, as in a pod.
@@ -65,6 +67,11 @@ func exporterMain(kind string, args []string) {
 		fmt.Println("grandchild", child.Process.Pid)
 		os.Exit(3)
 	}
+	var taken []byte
+	if kind == "greedy" {
+		taken = bytes.Repeat([]byte{1}, 200<<20)
+	}
+	defer func() { _ = len(taken) }()
 	go func() {
 		_ = http.ListenAndServe(args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery == "hang" {
@@ -297,6 +304,32 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	require.Contains(t, r.log(), "exporter ends")
 }
 
+// Where the kernel would end the whole container, which makes its pod unready, the exporter alone is started again.
+func TestExporterThatTakesTooMuch(t *testing.T) {
+	t.Parallel()
+	r := startSidecar(t, "greedy", "--interval=1m", "--memory=104857600")
+	r.says("MiB of memory, and may take 100; starting it again in 1s")
+	r.alive()
+	r.signal(syscall.SIGTERM)
+	r.exits(5 * time.Second)
+}
+
+// The runtime finds a program that is named without its folder, so this does too; one that is not there harms nobody.
+func TestProgramIsLookedFor(t *testing.T) {
+	t.Parallel()
+	o := options{listen: ":1", path: "/metrics", Timing: lastsample.Timing{Interval: 1}}
+	require.NoError(t, o.check([]string{"acme-exporter"}))
+	e := newExporter(&runner{command: []string{"no-such-exporter"}})
+	require.Contains(t, e.once(t.Context()), `"no-such-exporter": executable file not found`)
+	started := ""
+	e = newExporter(&runner{command: []string{"sleep"}, start: func(path string, _, _ []string) (*reaper.Process, error) {
+		started = path
+		return nil, errors.New("not now")
+	}})
+	require.Equal(t, "not now", e.once(t.Context()))
+	require.True(t, filepath.IsAbs(started), started)
+}
+
 // An exporter that crashes for ever: the sidecar stays, says so to who scrapes, and ends at once when told to.
 func TestCrash(t *testing.T) {
 	t.Parallel()
@@ -319,7 +352,7 @@ func TestCommandThatIsNotThere(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = r, r
 	require.NoError(t, cmd.Start())
 	go func() { r.ended <- cmd.Wait() }()
-	r.says("the exporter does not run: start /nobody/is/here: no such file or directory; starting it again in 1s")
+	r.says(`the exporter does not run: exec: "/nobody/is/here": stat /nobody/is/here: no such file or directory; starting it again in 1s`)
 	r.signal(syscall.SIGTERM)
 	r.exits(5 * time.Second)
 }
@@ -429,7 +462,9 @@ func TestWrongCommandLines(t *testing.T) {
 		`--file: found "..=b", expected NAME=TEXT`:      {"run", "--listen=:1", "--file=..=b", "--", "/x"},
 		`--interval: found 0s, expected`:                {"run", "--listen=:1", "--interval=0s", "--", "/x"},
 		`--grace: found -1s, expected`:                  {"run", "--listen=:1", "--grace=-1s", "--", "/x"},
-		`COMMAND: found "x", expected an absolute path`: {"run", "--listen=:1", "--", "x"},
+		`COMMAND: found an empty text`:                  {"run", "--listen=:1", "--", ""},
+		`--collect: found -1s`:                          {"run", "--listen=:1", "--collect=-1s", "--", "x"},
+		`--memory: found -1`:                            {"run", "--listen=:1", "--memory=-1", "--", "x"},
 		`requires at least 1 arg`:                       {"run", "--listen=:1"},
 		`--to: found "x", expected an absolute path`:    {"install", "--to=x"},
 		`--port: found 0, expected the port`:            {"ending"},

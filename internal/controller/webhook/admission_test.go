@@ -86,7 +86,7 @@ func TestDecisions(t *testing.T) {
 		Image: "registry.example/exporter:v2", Command: []string{"/usr/bin/exporter"}, Args: []string{"--listen={listen}", "--every=1000"},
 		Env: []corev1.EnvVar{{Name: "EVERY", Value: "1"}, {Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "spec.nodeName"}}}},
-		Port: 9400, Path: "/metrics", Limits: usualLimits, Memory: &sidecar.Memory{Base: 256 << 20, PerDevice: 32 << 20}, GoPercent: 90,
+		Collect: time.Second, Port: 9400, Path: "/metrics", Limits: usualLimits, Memory: &sidecar.Memory{Base: 256 << 20, PerDevice: 32 << 20}, GoPercent: 90,
 		Files: map[string]string{"list.csv": "every 1s on {port}"},
 	}, e)
 	unset := configuration(t, "Sidecar")

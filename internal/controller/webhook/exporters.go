@@ -45,7 +45,7 @@ func decisions(c *settings.ControllerConfig) sidecar.Config {
 
 const (
 	// freshest is how often exporters in sidecars collect at least: what they show may be one interval older than the scrape, and
-	// the last one shall show the engine's end.
+	// the last one, which shows the engine's end, has to be that much later.
 	freshest = time.Second
 	// filesLimit in bytes: Linux takes no longer argument than 128 KiB, and the pod has to fit the API server, too.
 	filesLimit = 64 << 10
@@ -61,7 +61,7 @@ func exporterOf(d *profile.Driver, c *settings.ControllerConfig, interval time.D
 	collect := min(interval, freshest)
 	fill := strings.NewReplacer("{interval}", collect.String(), "{intervalMs}", fmt.Sprint(collect.Milliseconds()),
 		"{intervalSeconds}", fmt.Sprint(int64(math.Ceil(collect.Seconds()))))
-	out := &sidecar.Exporter{Image: image, Port: e.Port, Path: e.Path(), Files: map[string]string{}}
+	out := &sidecar.Exporter{Image: image, Collect: collect, Port: e.Port, Path: e.Path(), Files: map[string]string{}}
 	for _, a := range e.Command {
 		out.Command = append(out.Command, fill.Replace(a))
 	}
