@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/cli/plan"
 	"github.com/gpu-dra/gpu-dra/internal/cli/render"
 	"github.com/gpu-dra/gpu-dra/internal/cli/sidecar"
+	"github.com/gpu-dra/gpu-dra/internal/cli/values"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -31,6 +32,7 @@ var commands = []func() *cobra.Command{
 	plan.New,
 	render.New,
 	sidecar.New,
+	values.New,
 }
 
 func main() {

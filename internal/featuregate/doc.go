@@ -26,10 +26,17 @@ const (
 	PrioritizedList = "DRAPrioritizedList"
 	// PartitionableDevices is partitions of a device in ResourceSlices.
 	PartitionableDevices = "DRAPartitionableDevices"
+	// AdminAccess is claims of devices that others hold.
+	AdminAccess = "DRAAdminAccess"
+	// DeviceTaints is taints of devices and the API DeviceTaintRule.
+	DeviceTaints = "DRADeviceTaints"
 	// AllAlpha and AllBeta set every gate of that stage which is not set by name.
 	AllAlpha = "AllAlpha"
 	AllBeta  = "AllBeta"
 )
+
+// Rendered are the gates that decide what the chart renders: those of the setting `cluster.featureGates` that are looked at.
+var Rendered = []string{AdminAccess, DeviceTaints, ExtendedResource}
 
 var versionPattern = regexp.MustCompile(`^v?1\.(\d+)([.+-].*)?$`)
 

@@ -88,9 +88,8 @@ func (n needs) driver(s *settings.Settings, g settings.NodeGroup, d *profile.Dri
 }
 
 // exporter of a driver, where one runs (templates/exporter/_runs.tpl). Whether it claims with admin access under Auto depends on
-// who installs the chart, so the gate is watched then.
+// who installs the chart, so the gate is watched then. A claim tolerates taints of devices where there are any.
 func (n needs) exporter(s *settings.Settings, g settings.NodeGroup, d *profile.Driver) {
-	const gate = "DRAAdminAccess"
 	if s.Exporter.Mode != "DaemonSet" || g.Passthrough || d.Exporter == nil {
 		return
 	}
@@ -103,11 +102,13 @@ func (n needs) exporter(s *settings.Settings, g settings.NodeGroup, d *profile.D
 	}
 	switch s.Exporter.AdminAccess {
 	case "Always":
-		n.need(gate, "exporter.adminAccess")
+		n.need(AdminAccess, "exporter.adminAccess")
 	case "Never":
+		return
 	default:
-		n.observe(gate)
+		n.observe(AdminAccess)
 	}
+	n.observe(DeviceTaints)
 }
 
 // socketFolder says whether a mount is the folder of the kubelet's socket that tells pods by their devices.

@@ -42,7 +42,7 @@ func TestNeeded(t *testing.T) {
 		"passthrough that switches a gate on": {settings: group(func(g *settings.NodeGroup) { g.Drivers, g.Passthrough = []string{"amd"}, true }),
 			want: []Need{watched, {"DRAPartitionableDevices", []string{"nodeGroups[name=a].passthrough"}}, dra}},
 		"pod labels of the exporter": {settings: with(group(nothing), func(s *settings.Settings) { s.Exporter.Mode = "DaemonSet" }),
-			want: []Need{{"DRAAdminAccess", nil}, watched, dra, {"KubeletPodResourcesDynamicResources", []string{"exporter.mode"}}}},
+			want: []Need{{AdminAccess, nil}, {DeviceTaints, nil}, watched, dra, {"KubeletPodResourcesDynamicResources", []string{"exporter.mode"}}}},
 		"no exporter on the nodes": {settings: with(group(nothing), func(s *settings.Settings) { s.Exporter.Mode = "Sidecar" }), want: []Need{watched, dra}},
 		"an exporter of nothing":   {settings: settings.Settings{Exporter: settings.Exporter{Mode: "DaemonSet"}}},
 		"static partitions":        {settings: group(func(g *settings.NodeGroup) { g.Partitioning = "Static" }), want: []Need{watched, dra}},

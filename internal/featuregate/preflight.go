@@ -114,11 +114,12 @@ func (f findings) platform(c Cluster, minor int) {
 		if text == "" || fixed.Holds(minor-1) && refusal(fixed.Gate, true, minor-1, minor-1) != "" {
 			continue
 		}
+		// Whether the condition is met is not known here.
 		if fixed.When != "" {
 			text = "where " + fixed.When + ": " + text
 		}
 		for _, component := range fixed.Components {
-			f.add(Finding{To: minor, Stops: true, Gate: fixed.Gate, Component: component,
+			f.add(Finding{To: minor, Stops: fixed.When == "", Gate: fixed.Gate, Component: component,
 				Text: "the platform sets it by itself, as far as is known of it: " + text})
 		}
 	}

@@ -87,7 +87,7 @@ func TestPreflight(t *testing.T) {
 			want: []string{"1.34 STOPS kube-apiserver : 2 kubelet(s) below 1.34 speak resource.k8s.io/v1beta1 only"}},
 		"kubelets of 1.34": {cluster: Cluster{Instances: plane("v1.34.4"), Kubelets: kubelets("v1.34.1")}, to: 34},
 		"a gate of the platform": {cluster: Cluster{Instances: plane("v1.35.4"), Rules: deckhouse(t)}, to: 37,
-			want: []string{"1.36 STOPS MemoryManager kubelet : the platform sets it by itself, as far as is known of it: where a NodeGroup has spec.kubelet.topologyManager.enabled: 1.36 does not have"}},
+			want: []string{"1.36 note MemoryManager kubelet : the platform sets it by itself, as far as is known of it: where a NodeGroup has spec.kubelet.topologyManager.enabled: 1.36 does not have"}},
 		"slices": {cluster: Cluster{Instances: plane("v1.34.4"), InlineCounters: []string{"gpu.example.com"}}, to: 35,
 			want: []string{noWayBack, "1.35 STOPS DRAPartitionableDevices : slices of gpu.example.com hold counters beside devices"}},
 		"slices not looked at": {cluster: Cluster{Instances: plane("v1.34.4"), Needs: needed(PartitionableDevices)}, to: 35,

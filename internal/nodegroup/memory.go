@@ -65,8 +65,11 @@ func (in Input) decide(core reservation.Input, fresh bool, doubt string) reserva
 	case !fresh && !factless:
 		return leave(condition.GroupMemoryUnknown, doubt)
 	case !found:
-		return leave(condition.GroupMemoryNoNodeGroup, "there is no NodeGroup to write into: `gpu-dra kubelet-config --node-group "+in.Group.Name+
-			"` prints what to configure; "+core.Result.Why())
+		message := "there is no NodeGroup to write into"
+		if core.Result.Largest != nil && core.Result.Largest.Recommended > 0 {
+			message += ": `gpu-dra kubelet-config --node-group " + in.Group.Name + "` prints what to configure"
+		}
+		return leave(condition.GroupMemoryNoNodeGroup, message+"; "+core.Result.Why())
 	case !in.Hooks && core.NodeGroup.Annotation != "":
 		return leave(condition.GroupMemoryNoHooks, "NodeGroup "+in.Group.Name+": its annotation "+reservation.AnnotationKey+" is that of gpu-dra as a Deckhouse module, and only its hooks give back what it holds: "+
 			"enable the module once with memoryReservation.mode Advise, or put back into "+reservation.FieldPath+" what the annotation holds under `before`, and remove it")

@@ -101,10 +101,15 @@ func TestGateConflict(t *testing.T) {
 	r.eventually("repaired: consistent", 10*time.Second, r.stackIs(condition.FeatureGatesConsistent, "True", condition.StackGatesOn))
 }
 
-// A control plane as it is by default.
+// A control plane as it is by default, to who renders without it and to the controller.
 func TestGatesOfACleanCluster(t *testing.T) {
 	t.Parallel()
 	r := up(t)
+	seen, err := exec.Command(controllerPath, "values", "--kubeconfig", r.kubeconfig()).Output()
+	require.NoError(t, err)
+	require.Equal(t, "cluster:\n  featureGates:\n    DRAAdminAccess: true\n    DRADeviceTaints: false\n    DRAExtendedResource: false\n  kubernetesVersion: v1.34.4\n", string(seen))
+	r.helm("template", "gpu-dra", chartPackage, "--values", r.file("values.yaml", oneGroup), "--values", r.file("cluster.yaml", string(seen)))
+
 	r.withOneGroup()
 	r.eventually("consistent", 90*time.Second, r.stackIs(condition.FeatureGatesConsistent, "True", condition.StackGatesOn))
 	require.NoError(t, r.conflictsAre()(t.Context()))

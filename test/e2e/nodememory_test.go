@@ -73,12 +73,14 @@ func (n *realNode) pressed(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("node %s has no condition MemoryPressure: %+v", n.Name, node.Status.Conditions)
 }
 
-// configureEviction restarts the kubelet with the thresholds of a platform and a reservation in bytes.
+// configureEviction restarts the kubelet with the thresholds of a platform and a reservation in bytes, and with a feature gate that
+// planReadsGates looks for.
 func (n *realNode) configureEviction(t *testing.T, spec profile.KubeletMemory, reserved int64) {
 	t.Helper()
 	dropIn, err := yaml.Marshal(tree{
 		"apiVersion":                       "kubelet.config.k8s.io/v1beta1",
 		"kind":                             "KubeletConfiguration",
+		"featureGates":                     map[string]bool{"DRAExtendedResource": true},
 		"systemReserved":                   map[string]string{"memory": strconv.FormatInt(reserved/mebi, 10) + "Mi"},
 		"evictionSoft":                     map[string]string{"memory.available": spec.EvictionSoft},
 		"evictionSoftGracePeriod":          map[string]string{"memory.available": "5s"},

@@ -57,6 +57,7 @@ func TestRealNode(t *testing.T) {
 	node.reservesMemory(t)
 	node.exporterNeedsItsRights(t)
 	node.evictsWhereHeadroomEnds(t)
+	node.planReadsGates(t)
 	node.down(t)
 }
 

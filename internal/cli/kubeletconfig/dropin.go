@@ -96,7 +96,7 @@ func placement(g *v1alpha1.GPUNodeGroup) string {
 	for _, o := range g.OwnerReferences {
 		if o.Kind == platform.NodeGroupKind.Kind && strings.HasPrefix(o.APIVersion, platform.NodeGroupKind.Group+"/") {
 			return "NodeGroup " + o.Name + " configures these kubelets: put the figure into " + reservation.FieldPath +
-				".static.memory there, with mode Static, or set memoryReservation.mode to Apply."
+				".static.memory there, with mode Static; where gpu-dra is installed as a Deckhouse module, memoryReservation.mode Apply does it."
 		}
 	}
 	return "Put this into a file *.conf in the folder that the kubelet's --config-dir names, or the figure into the kubelet's configuration " +

@@ -12,14 +12,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	// Kubeconfigs as Deckhouse hands them out name this provider.
+	_ "k8s.io/client-go/plugin/pkg/client/auth/oidc"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 )
 
-// timeout of a request.
-const timeout = 15 * time.Second
+// timeout of a request, in which a person may have to log in: a plugin of the kubeconfig that asks for that is a part of the first one.
+const timeout = time.Minute
 
 // Config is what a kubeconfig says of how to reach a cluster, with a time limit for each request. An empty file is the one that
 // kubectl would take, an empty context the file's current one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/deviceclass"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/inventory"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
@@ -66,7 +67,7 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 	if pods, err := r.Local.ControlPlane(); err != nil {
 		in.Unreadable[stack.FactInstances] = reason(err)
 	} else {
-		in.Instances = instances(pods, r.Distribution.ControlPlanePods, in.KubernetesVersion)
+		in.Instances = featuregate.FromPods(pods, r.Distribution.ControlPlanePods, in.KubernetesVersion)
 	}
 	if err := r.Local.Claims(); err != nil {
 		in.Unreadable[stack.FactClaims] = reason(err)

@@ -72,7 +72,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	})
 	require.NoError(t, err)
 	distribution := profile.Distribution{
-		Name: "Test", NodeGroupLabel: "group", ControlPlanePods: where,
+		Name: "Test", NodeGroupLabel: "group", ControlPlanePods: profile.ControlPlanePods{Namespace: "kube-system", Label: "component"},
 		Managers: []profile.ManagerTrace{{Name: "module", Namespace: "d8-gpu"}, {Name: "node-manager", NodeGroupField: "spec.gpu"}},
 	}
 	s := &settings.Settings{NodeGroups: []settings.NodeGroup{{Name: "gpus", Drivers: []string{"example"}}}}
@@ -183,7 +183,10 @@ func TestFactsOfTheCluster(t *testing.T) {
 		object(policy, "cluster-policy", nil),
 		object(schema.GroupVersionKind{Group: "deckhouse.io", Version: "v1", Kind: "NodeGroup"}, "gpus", map[string]any{"gpu": map[string]any{"sharing": "x"}}))
 	w.wide = inventory.ClusterWide{UnknownDrivers: []string{"x.example.com"}, SharedPools: []v1alpha1.SharedPool{{Scope: "AllNodes"}}, InlineCounters: []string{"gpu.example.com"}}
-	w.pods = []*corev1.Pod{pod("kube-scheduler", "kube-scheduler-a", "r/s:v1.34.4", "kube-scheduler")}
+	scheduler := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "kube-scheduler", Image: "r/s:v1.34.4", Command: []string{"kube-scheduler"}}}}}
+	scheduler.Name, scheduler.Labels = "kube-scheduler-a", map[string]string{"component": "kube-scheduler"}
+	w.pods = []*corev1.Pod{scheduler}
 	s := w.step()
 	require.Equal(t, []string{"gpu.example.com"}, s.ForeignDeviceClasses)
 	require.Equal(t, []v1alpha1.UnmanagedGroup{{Name: "forgotten", Nodes: 1, Drivers: []string{"gpu.example.com"}}}, s.Unmanaged)

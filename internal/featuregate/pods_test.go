@@ -1,4 +1,4 @@
-package stacks
+package featuregate
 
 import (
 	"testing"
@@ -20,14 +20,14 @@ func pod(component, name, image string, argv ...string) *corev1.Pod {
 	}
 }
 
-func TestInstances(t *testing.T) {
+func TestFromPods(t *testing.T) {
 	leaving := pod("kube-scheduler", "kube-scheduler-b", "r/s:v1.33.0")
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	withSidecar := pod("kube-controller-manager", "kube-controller-manager-a", "r/cm:v1.34.1", "kube-controller-manager")
 	withSidecar.Spec.Containers = append([]corev1.Container{{Name: "sidecar", Image: "x"}}, withSidecar.Spec.Containers...)
 	noneOfThese := pod("kube-scheduler", "kube-scheduler-c", "x")
 	noneOfThese.Spec.Containers = []corev1.Container{{Name: "a"}, {Name: "b"}}
-	got := instances([]*corev1.Pod{
+	got := FromPods([]*corev1.Pod{
 		pod("etcd", "etcd-a", "r/etcd:3.6"), leaving, noneOfThese, withSidecar,
 		pod("kube-scheduler", "kube-scheduler-a", "r/s:v1.34.4", "kube-scheduler", "--feature-gates=DRAExtendedResource=true"),
 		pod("kube-apiserver", "kube-apiserver-a", "r/a@sha256:1", "sleep"),
@@ -41,7 +41,7 @@ func TestInstances(t *testing.T) {
 	require.Equal(t, map[string]bool{"DRAExtendedResource": true}, got[2].Set)
 	require.Equal(t, "v1.34.4", got[2].Version)
 
-	two := instances([]*corev1.Pod{pod("kube-apiserver", "a", "r/a@sha256:1"), pod("kube-apiserver", "b", "r/a@sha256:2")}, where, "v1.34.4")
+	two := FromPods([]*corev1.Pod{pod("kube-apiserver", "a", "r/a@sha256:1"), pod("kube-apiserver", "b", "r/a@sha256:2")}, where, "v1.34.4")
 	require.Empty(t, two[0].Version, "which of two answered is not known")
 }
 

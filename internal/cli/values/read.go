@@ -1,0 +1,93 @@
+package values
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
+)
+
+// facts of a cluster.
+type facts struct {
+	// version of the API server that answered.
+	version   string
+	instances []featuregate.Instance
+	kubelets  featuregate.Kubelets
+	// troubles say what could not be read and why.
+	troubles []string
+}
+
+// page is how many objects of a list are asked for at once.
+const page = 500
+
+// read asks the API server. Without its version it fails; whatever else can't be read is a trouble.
+func read(ctx context.Context, config *rest.Config, d profile.Distribution) (facts, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return facts{}, err
+	}
+	server, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return facts{}, fmt.Errorf("version of the API server: %w", err)
+	}
+	out := facts{version: server.GitVersion, kubelets: featuregate.Kubelets{Rules: d.FeatureGates}}
+	where := d.ControlPlanePods
+	var pods []*corev1.Pod
+	err = pages(func(options metav1.ListOptions) (string, error) {
+		options.LabelSelector = where.Label
+		list, err := client.CoreV1().Pods(where.Namespace).List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			pods = append(pods, &list.Items[i])
+		}
+		return list.Continue, nil
+	})
+	if err != nil {
+		// A part of them would make a gate look on in all.
+		pods = nil
+		out.troubles = append(out.troubles, fmt.Sprintf("The control plane's pods could not be read: %s", err))
+	}
+	out.instances = featuregate.FromPods(pods, where, out.version)
+
+	versions := map[string]int32{}
+	err = pages(func(options metav1.ListOptions) (string, error) {
+		list, err := client.CoreV1().Nodes().List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			versions[list.Items[i].Status.NodeInfo.KubeletVersion]++
+		}
+		return list.Continue, nil
+	})
+	if err != nil {
+		clear(versions)
+		out.troubles = append(out.troubles, fmt.Sprintf("The nodes could not be read: %s", err))
+	}
+	for _, version := range slices.Sorted(maps.Keys(versions)) {
+		out.kubelets.Versions = append(out.kubelets.Versions, v1alpha1.VersionCount{Version: version, Count: versions[version]})
+	}
+	return out, nil
+}
+
+func pages(list func(metav1.ListOptions) (next string, err error)) error {
+	options := metav1.ListOptions{Limit: page}
+	for {
+		next, err := list(options)
+		if err != nil || next == "" {
+			return err
+		}
+		options.Continue = next
+	}
+}
