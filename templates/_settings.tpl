@@ -108,6 +108,7 @@ nobody knows is not there.
 {{- if $cluster.observed -}}
 {{- $_ := set $facts "kubernetesVersion" ($cluster.kubernetesVersion | default $facts.kubernetesVersion) -}}
 {{- $_ := set $facts "deviceTaints" (has "DRADeviceTaints" (($cluster.featureGates | default dict).on | default list)) -}}
+{{- $_ := set $facts "adminAccessOff" (has "DRAAdminAccess" (($cluster.featureGates | default dict).off | default list)) -}}
 {{- $_ := set $facts "extendedResources" ($cluster.extendedResources | default dict) -}}
 {{- end -}}
 {{- else -}}
@@ -119,6 +120,7 @@ nobody knows is not there.
 {{- /* What is on in every component is on for every driver. */ -}}
 {{- $_ := set $facts "extendedResourcesEverywhere" (get $said.featureGates "DRAExtendedResource") -}}
 {{- $_ := set $facts "deviceTaints" (get $said.featureGates "DRADeviceTaints") -}}
+{{- $_ := set $facts "adminAccessOff" (and (hasKey $said.featureGates "DRAAdminAccess") (not (get $said.featureGates "DRAAdminAccess"))) -}}
 {{- end -}}
 {{- $_ := set .ctx "facts" $facts -}}
 {{- end -}}

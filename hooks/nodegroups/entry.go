@@ -22,6 +22,7 @@ func entry(in nodegroup.Input, status v1alpha1.GPUNodeGroupStatus, known values.
 		Tolerations:    tolerations(p.Taints, g.Tolerations),
 		KubeletRootDir: cmp.Or(g.KubeletRootDir, p.KubeletRootDir, in.Distribution.KubeletRootDir),
 		DevicesPerNode: status.DevicesPerNode,
+		ManyDevices:    nodegroup.ManyDevices(in, known.ManyDevices, now),
 		CDIOff:         nodegroup.CDIOff(in, known.CDIOff, now),
 	}
 	if selector, ok := g.Selector(in.Distribution); ok {

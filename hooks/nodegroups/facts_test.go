@@ -145,6 +145,7 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 			n.Status.Passive, n.Status.Terminating = rapid.Bool().Draw(rt, "passive"), rapid.Bool().Draw(rt, "terminating")
 			n.Status.Groups = rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "other"}, {"other"}}).Draw(rt, "groups")
 			n.Status.Drivers[0].Expected = rapid.Bool().Draw(rt, "expected")
+			n.Status.Drivers[0].Devices.Published = rapid.SampledFrom([]int32{8, 40}).Draw(rt, "published")
 			n.Status.Drivers[0].Accelerator = rapid.Bool().Draw(rt, "accelerator")
 			n.Status.Memory = rapid.SampledFrom([]*v1alpha1.NodeMemory{nil, n.Status.Memory, hostMemory("2Ti", "2000Gi", ""), hostMemory("512Gi", "480Gi", "16Gi")}).Draw(rt, "memory")
 			n.Status.Conditions[0].Reason = rapid.SampledFrom([]string{condition.NodeDriverLost, condition.NodeNoDriverPod}).Draw(rt, "why")
@@ -168,12 +169,13 @@ func TestFilterKeepsAllThatTheCoreReads(t *testing.T) {
 		in.Nodes = nodes
 		want := nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)
 		wantMemory := in.Memory(now)
-		wantOff := nodegroup.CDIOff(in, false, now)
+		wantOff, wantMany := nodegroup.CDIOff(in, false, now), nodegroup.ManyDevices(in, false, now)
 		// In any order, and twice, as the SDK does when a run has two binding contexts.
 		twice := rapid.Permutation(append(snapshots, snapshots...)).Draw(rt, "order")
 		in.Nodes = nodesByGroup(twice)["gpu"]
 		require.Equal(rt, toJSON(rt, want), toJSON(rt, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now)))
 		require.Equal(rt, wantOff, nodegroup.CDIOff(in, false, now))
+		require.Equal(rt, wantMany, nodegroup.ManyDevices(in, false, now))
 		require.Equal(rt, wantMemory, in.Memory(now))
 	})
 }

@@ -154,7 +154,7 @@ func TestNotesOfDrivers(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, notes, "npu: a, b (passive)\n")
 	require.Contains(t, notes, "example: b (passive)\n")
-	require.Contains(t, notes, "kubectl label node NODE gpu-dra.deckhouse.io/passive=false")
+	require.Contains(t, notes, "kubectl label nodes -l SELECTOR gpu-dra.deckhouse.io/passive=true")
 	require.Contains(t, notes, "kubectl label namespace gpu-dra-system pod-security.kubernetes.io/enforce=privileged")
 	require.NotContains(t, notes, "experimental")
 

@@ -117,6 +117,11 @@ func TestExporterAndItsClaim(t *testing.T) {
 		require.Equal(t, want, len(hooked[0].Spec.Spec.Devices.Requests[0].Exactly.Tolerations) > 0, gates)
 	}
 
+	// Hooks know of every API server: in the middle of an upgrade the one that answered may be newer than the one that Helm asks.
+	upgrade := values.Internal{Cluster: values.Cluster{Observed: true, KubernetesVersion: "v1.36.1", FeatureGates: values.Gates{Off: []string{"DRADeviceTaints"}}}}
+	between := claims(Options{Values: underHooks(t, parse(t, "nodeGroups: [{name: a, drivers: [nvidia]}]"), upgrade), KubeVersion: "v1.36.1"})
+	require.Empty(t, between[0].Spec.Spec.Devices.Requests[0].Exactly.Tolerations)
+
 	// A card with MIG on is published in parts only.
 	static := Options{Values: parse(t, strings.Replace(nvidiaGroup, "drivers:", "partitioning: Static, drivers:", 1)+"exporter: {adminAccess: Always}")}
 	require.Equal(t, "nvidia-any.gpu-dra.deckhouse.io", claims(static)[0].Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName)
@@ -124,6 +129,56 @@ func TestExporterAndItsClaim(t *testing.T) {
 	// Under hooks the namespace is the module's own.
 	all := objects(t, hooks(t, "nodeGroups: [{name: a, drivers: [nvidia]}]", values.NodeGroup{}))
 	require.Equal(t, "true", Find[*corev1.Namespace](all, "d8-gpu-dra").Labels["resource.kubernetes.io/admin-access"])
+}
+
+// Where a claim would take the devices from everybody, or would never be allocated, there is none, and the exporter gets at them
+// otherwise.
+func TestExporterWithoutAClaimThatWouldNotWork(t *testing.T) {
+	const static = "nodeGroups: [{name: a, drivers: [nvidia], partitioning: Static}]\n"
+	hooked := func(settings string, internal values.Internal) Options {
+		internal.Cluster.Observed, internal.Cluster.KubernetesVersion = true, "v1.35.1"
+		return Options{Values: underHooks(t, parse(t, settings), internal), KubeVersion: "v1.35.1"}
+	}
+	many := values.Internal{NodeGroups: []values.NodeGroup{{Name: "a", ManyDevices: true}}}
+	off := values.Internal{Cluster: values.Cluster{FeatureGates: values.Gates{Off: []string{"DRAAdminAccess"}}}}
+	const dynamic = "nodeGroups: [{name: a, drivers: [nvidia], partitioning: Dynamic}]\n"
+	const always = "exporter: {adminAccess: Always}\n"
+	for name, c := range map[string]struct {
+		options Options
+		claims  bool
+	}{
+		"parts":                       {hooked(static, values.Internal{}), true},
+		"more than a claim holds":     {hooked(static, many), false},
+		"they are so by all means":    {hooked(static+always, many), false},
+		"gate off":                    {hooked(static, off), false},
+		"gate off, as the user says":  {Options{Values: merge(t, nvidiaGroup, always+"cluster: {featureGates: {DRAAdminAccess: false}}")}, false},
+		"gate on, as the user says":   {Options{Values: merge(t, nvidiaGroup, always+"cluster: {featureGates: {DRAAdminAccess: true}}")}, true},
+		"cut as claims come":          {hooked(dynamic, values.Internal{}), false},
+		"cut as claims come, always":  {hooked(dynamic+always, values.Internal{}), true},
+		"plain Helm, nothing allowed": {Options{Values: parse(t, nvidiaGroup)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			container, ds := exporterOf(t, c.options, "exporter-nvidia-a")
+			require.Equal(t, c.claims, len(ds.Spec.Template.Spec.ResourceClaims) > 0)
+			require.Equal(t, c.claims, env(t, container)["NVIDIA_VISIBLE_DEVICES"] == "void")
+		})
+	}
+}
+
+// Taken off a node together with its exporter, a driver is there until the exporter's claim is given back.
+func TestDriverOutlivesItsExporter(t *testing.T) {
+	for settings, want := range map[string]bool{"{}": false, "exporter: {adminAccess: Always}": true, "exporter: {adminAccess: Always, mode: 'Off'}": false} {
+		all := objects(t, Options{Values: merge(t, nvidiaGroup, settings)})
+		driver := Find[*appsv1.DaemonSet](all, "driver-nvidia-a").Spec.Template.Spec
+		for _, c := range driver.Containers {
+			require.Equal(t, want, c.Lifecycle != nil, "%s %s", settings, c.Name)
+			if want {
+				exporter := Find[*appsv1.DaemonSet](all, "exporter-nvidia-a").Spec.Template.Spec
+				require.Greater(t, c.Lifecycle.PreStop.Sleep.Seconds, *exporter.TerminationGracePeriodSeconds)
+				require.Less(t, c.Lifecycle.PreStop.Sleep.Seconds, *driver.TerminationGracePeriodSeconds)
+			}
+		}
+	}
 }
 
 // The limit follows from the devices of the group's nodes, and the runtime is told of it.

@@ -1,6 +1,7 @@
 package charttest
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -177,9 +178,41 @@ func TestPodMonitors(t *testing.T) {
 	for _, label := range []string{"prometheus.deckhouse.io/monitor-watcher-enabled", "prometheus.deckhouse.io/rules-watcher-enabled"} {
 		require.Equal(t, "true", namespace.GetLabels()[label])
 	}
-	require.Equal(t, []relabeling{{SourceLabels: []string{"DCGM_FI_SYSTEM_DRIVER_VERSION"}, Regex: "(.+)", TargetLabel: "DCGM_FI_DRIVER_VERSION"}},
-		monitors["exporter-nvidia"].Spec.PodMetricsEndpoints[0].MetricRelabelings)
-	require.Empty(t, monitors["exporter-amd"].Spec.PodMetricsEndpoints[0].MetricRelabelings)
+	rules := monitors["exporter-nvidia"].Spec.PodMetricsEndpoints[0].MetricRelabelings
+	require.Equal(t, relabeling{SourceLabels: []string{"DCGM_FI_SYSTEM_DRIVER_VERSION"}, Regex: "(.+)", TargetLabel: "DCGM_FI_DRIVER_VERSION"}, rules[0])
+	require.Empty(t, monitors["exporter-amd"].Spec.PodMetricsEndpoints[0].MetricRelabelings, "it claims nothing")
+
+	// With a claim of its own the kubelet names the exporter as a user of every device.
+	own := map[string]string{"UUID": "GPU-1", "namespace": "d8-gpu-dra", "pod": "exporter-nvidia-a-x", "container": "exporter", "dra_claim_name": "exporter-nvidia-a-x-devices"}
+	require.Equal(t, map[string]string{"UUID": "GPU-1"}, relabelled(t, rules[1:], own))
+	engine := map[string]string{"UUID": "GPU-1", "namespace": "inference", "pod": "llm-0", "container": "exporter", "dra_claim_name": "llm-0-gpu"}
+	require.Equal(t, engine, relabelled(t, rules[1:], engine), "another's container of the same name is another's")
+	idle := map[string]string{"UUID": "GPU-1"}
+	require.Equal(t, idle, relabelled(t, rules[1:], idle))
+}
+
+// relabelled is what Prometheus makes of the labels of a series by rules that replace, with the default replacement.
+func relabelled(t *testing.T, rules []relabeling, labels map[string]string) map[string]string {
+	t.Helper()
+	out := maps.Clone(labels)
+	for _, r := range rules {
+		require.Empty(t, r.Action)
+		var values []string
+		for _, name := range r.SourceLabels {
+			values = append(values, out[name])
+		}
+		expression := regexp.MustCompile("^(?s:" + r.Regex + ")$")
+		at := expression.FindStringSubmatchIndex(strings.Join(values, ";"))
+		if at == nil {
+			continue
+		}
+		if value := expression.ExpandString(nil, "$1", strings.Join(values, ";"), at); len(value) > 0 {
+			out[r.TargetLabel] = string(value)
+		} else {
+			delete(out, r.TargetLabel)
+		}
+	}
+	return out
 }
 
 // One object, in our namespace: one in a namespace that is not there would fail the release.
@@ -284,10 +317,10 @@ func TestAlertsThatHaveNothingToLookAtAreLeftOut(t *testing.T) {
 		with     []string
 		without  []string
 	}{
-		"all":           {"", []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterStale"}, nil},
-		"no PodMonitor": {"monitoring: {podMonitor: Never}", nil, []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterStale"}},
-		"no exporter":   {"exporter: {mode: 'Off'}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterStale"}},
-		"sidecars":      {"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterStale"}},
+		"all":           {"", []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}, nil},
+		"no PodMonitor": {"monitoring: {podMonitor: Never}", nil, []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
+		"no exporter":   {"exporter: {mode: 'Off'}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
+		"sidecars":      {"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, _ := prometheusRules(t, objects(t, Options{Values: parse(t, "nodeGroups: ["+everyVendor(t)+"]\n"+c.settings), APIVersions: monitoringAPIs[:2]}))

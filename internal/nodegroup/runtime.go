@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
@@ -38,6 +39,23 @@ func runtimeReady(members []v1alpha1.GPUNode) metav1.Condition {
 		return is(unknown, condition.GroupRuntimeUnknown, "the version of the container runtime of %s does not tell whether it injects CDI devices", unknownTo)
 	}
 	return condition.New(condition.RuntimeReady, yes, condition.GroupCDISupported, "no expected node has a container runtime that cannot inject CDI devices")
+}
+
+// ManyDevices says whether a node of the group publishes more devices of an accelerator's driver than one claim may hold. before is
+// the last answer: it stands until every node with a driver is seen to have fewer, since a node that restarts publishes none.
+func ManyDevices(in Input, before bool, now time.Time) bool {
+	certain, _, _ := controllerFresh(in, now)
+	for _, n := range members(in) {
+		if c := condition.Find(n.Status.Conditions, condition.Registered); expected(n) && (c == nil || c.Status != metav1.ConditionTrue) {
+			certain = false
+		}
+		for _, d := range n.Status.Drivers {
+			if d.Accelerator && d.Devices.Published > resourcev1.AllocationResultsMaxSize {
+				return true
+			}
+		}
+	}
+	return before && !certain
 }
 
 // CDIOff says whether a node of the group has a container runtime that knows CDI and has it off by default, so that the platform

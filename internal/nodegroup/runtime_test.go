@@ -51,6 +51,27 @@ func TestRuntimeReady(t *testing.T) {
 	}
 }
 
+func TestManyDevices(t *testing.T) {
+	publishes := func(devices int32) func(*v1alpha1.GPUNode) {
+		return func(n *v1alpha1.GPUNode) { n.Status.Drivers[0].Devices.Published = devices }
+	}
+	in := input(t, node("a", 8, true, publishes(32)), node("b", 8, true, publishes(8)))
+	require.False(t, nodegroup.ManyDevices(in, false, now))
+	require.False(t, nodegroup.ManyDevices(in, true, now), "cut anew into fewer")
+	in.Nodes[1].Status.Drivers[0].Devices.Published = 33
+	require.True(t, nodegroup.ManyDevices(in, false, now))
+	in.Nodes[1].Status.Drivers[0].Accelerator = false
+	require.False(t, nodegroup.ManyDevices(in, false, now), "channels of ComputeDomains are no devices that an exporter claims")
+
+	in = input(t, node("a", 8, true, publishes(8)), node("b", 8, false, publishes(0)))
+	require.False(t, nodegroup.ManyDevices(in, false, now))
+	require.True(t, nodegroup.ManyDevices(in, true, now), "it restarts")
+	in = input(t, node("a", 8, true, publishes(8)), node("b", 8, false, publishes(0), passive))
+	require.False(t, nodegroup.ManyDevices(in, true, now))
+	in.Stack.Synced = false
+	require.True(t, nodegroup.ManyDevices(in, true, now), "nobody knows")
+}
+
 func TestCDIOff(t *testing.T) {
 	elsewhere := func(n *v1alpha1.GPUNode) { n.Status.Groups = []string{"other"} }
 	for name, c := range map[string]struct {

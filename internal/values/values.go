@@ -76,6 +76,8 @@ type NodeGroup struct {
 	KubeletRootDir string `json:"kubeletRootDir,omitempty"`
 	// DevicesPerNode is the largest high-water count of physical cards on one node.
 	DevicesPerNode int32 `json:"devicesPerNode,omitempty"`
+	// ManyDevices: a node of the group has more devices of a driver than one claim may hold. Left out when false.
+	ManyDevices bool `json:"manyDevices,omitempty"`
 	// CDIOff: a node of the group has a container runtime with CDI off by default (containerd 1.7). Left out when false.
 	CDIOff bool `json:"cdiOff,omitempty"`
 }

@@ -43,7 +43,7 @@ var full = Internal{
 		Name: "gpu-a100", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu-a100"},
 		Tolerations:    []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "gpu", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr(int64(30))}},
 		KubeletRootDir: "/var/lib/kubelet", DevicesPerNode: 8,
-		CDIOff: true,
+		ManyDevices: true, CDIOff: true,
 	}},
 	WebhookCertificate: Certificate{CA: "ca", Cert: "crt", Key: "key"},
 }

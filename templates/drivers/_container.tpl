@@ -46,6 +46,13 @@ index (among those that run), volumes.
     timeoutSeconds: 10
     failureThreshold: 3
 {{- end }}
+{{- if $variant.outlives }}
+  # The exporter has a claim, and its pod ends within 10 s. Without a driver it would hang in Terminating for ever.
+  lifecycle:
+    preStop:
+      sleep:
+        seconds: 15
+{{- end }}
   resources:
     {{- with $variant.config.resources | default $container.resources }}
     {{- include "gpu-dra.data" . | nindent 4 }}

@@ -28,6 +28,12 @@ Takes a dict: root, driver, variant.
 {{- $name := .driver.component | camelcase | untitle -}}
 {{- $_ := set $variant "image" (include "gpu-dra.image" (dict "root" .root "name" $name "override" $config.image "repository" $plugin.image.repository "tag" ($plugin.image.tag | toString))) -}}
 {{- include "gpu-dra.loadTokens" . -}}
+{{- /* Driver and exporter may be taken off a node together, and only the driver's plugin can give back what the exporter's pod has. */ -}}
+{{- $exporter := .driver.profile.exporter -}}
+{{- $_ := set $variant "outlives" "" -}}
+{{- if and $exporter (eq $ctx.settings.exporter.mode "DaemonSet") -}}
+{{- $_ := set $variant "outlives" (include "gpu-dra.exporterClaims" (dict "ctx" $ctx "exporter" $exporter)) -}}
+{{- end -}}
 {{- $volumes := dict -}}
 {{- $containers := list -}}
 {{- range $plugin.containers -}}

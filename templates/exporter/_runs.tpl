@@ -42,6 +42,15 @@ It is empty unless exporters run in DaemonSets. Groups for virtual machines have
 {{- end -}}
 {{- end -}}
 
+{{- /*
+Whether an exporter claims devices with admin access: "true", or nothing. With the gate off the API server makes an ordinary claim of
+it, which takes the devices from everybody. Takes a dict: ctx, exporter.
+*/ -}}
+{{- define "gpu-dra.exporterClaims" -}}
+{{- $access := .ctx.settings.exporter.adminAccess -}}
+{{- if and .exporter.adminClaim (not .ctx.facts.adminAccessOff) (or (eq $access "Always") (and (eq $access "Auto") .ctx.underHooks)) -}}true{{- end -}}
+{{- end -}}
+
 {{- /* Adds the run of a group to its driver. Groups that differ in nothing share a variant. Takes a dict: root, driver, group. */ -}}
 {{- define "gpu-dra.exporterRun" -}}
 {{- $root := .root -}}
@@ -49,12 +58,19 @@ It is empty unless exporters run in DaemonSets. Groups for virtual machines have
 {{- $driver := .driver -}}
 {{- $group := .group -}}
 {{- $exporter := .driver.exporter -}}
-{{- $access := $ctx.settings.exporter.adminAccess -}}
-{{- $claims := and $exporter.adminClaim (or (eq $access "Always") (and (eq $access "Auto") $ctx.underHooks)) | empty | not -}}
+{{- $facts := get $ctx.facts.nodeGroups $group.name | default dict -}}
+{{- $claims := include "gpu-dra.exporterClaims" (dict "ctx" $ctx "exporter" $exporter) | empty | not -}}
+{{- /*
+Where a claim would never be allocated, or wait: one holds 32 devices, and what is cut as claims come has counters, for which a claim
+with admin access waits as any other does (k8s.io/dynamic-resource-allocation v0.34 to v0.37, checkAvailableCounters), so nobody may use
+the node while it starts.
+*/ -}}
+{{- if or $facts.manyDevices (and (eq $ctx.settings.exporter.adminAccess "Auto") (eq ($group.partitioning | default "None") "Dynamic")) -}}
+{{- $claims = false -}}
+{{- end -}}
 {{- if and $exporter.adminClaim (not $claims) (not $exporter.adminClaim.otherwise) -}}
 {{- $_ := set $driver "unclaimed" (append $driver.unclaimed $group.name) -}}
 {{- else -}}
-{{- $facts := get $ctx.facts.nodeGroups $group.name | default dict -}}
 {{- $class := "" -}}
 {{- if $claims -}}
 {{- $class = $exporter.adminClaim.class -}}

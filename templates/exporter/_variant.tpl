@@ -62,7 +62,8 @@ Takes a dict: root, driver, variant.
 
 {{- /*
 Spec of a claim of all devices of a node with admin access. A device with a taint, such as one that is sick, is watched all the more;
-where the gate DRADeviceTaints is off, as it is by default before 1.36, the API server drops tolerations. Takes a dict: ctx, class.
+where the gate DRADeviceTaints is off, as it is by default before 1.36, the API server drops tolerations, and Helm would then try to change
+what can't be changed. Hooks know of every API server, and during an upgrade these differ. Takes a dict: ctx, class.
 */ -}}
 {{- define "gpu-dra.exporterClaim" -}}
 devices:
@@ -72,7 +73,7 @@ devices:
       deviceClassName: {{ .class | quote }}
       allocationMode: All
       adminAccess: true
-      {{- if or (semverCompare ">=1.36-0" .ctx.facts.kubernetesVersion) .ctx.facts.deviceTaints }}
+      {{- if or (and (not .ctx.underHooks) (semverCompare ">=1.36-0" .ctx.facts.kubernetesVersion)) .ctx.facts.deviceTaints }}
       tolerations:
       - operator: Exists
       {{- end }}

@@ -31,17 +31,20 @@ stays ours: one that stood twice would be no YAML. PodMonitors of exporters add 
 {{- end -}}
 
 {{- /*
-Drivers whose exporters are scraped, by profile name: {name: {path, metricNames}}. Sets out.exporters: those that have a DaemonSet, or
+Drivers whose exporters are scraped, by profile name: {name: {path, metricNames, claims}}; claims: a pod of the exporter may have a
+claim of its own. Sets out.exporters: those that have a DaemonSet, or
 those that pods may carry, by mode. Takes a dict: root, out.
 */ -}}
 {{- define "gpu-dra.monitoredExporters" -}}
 {{- $ctx := .root.gpuDra -}}
 {{- $names := list -}}
+{{- $claims := dict -}}
 {{- if eq $ctx.settings.exporter.mode "DaemonSet" -}}
 {{- include "gpu-dra.loadExporterRuns" .root -}}
 {{- range $ctx.exporterRuns -}}
 {{- if .runs -}}
 {{- $names = append $names .name -}}
+{{- $_ := set $claims .name (not (empty .claims)) -}}
 {{- end -}}
 {{- end -}}
 {{- else if eq $ctx.settings.exporter.mode "Sidecar" -}}
@@ -52,10 +55,27 @@ those that pods may carry, by mode. Takes a dict: root, out.
 {{- $found := dict -}}
 {{- range $name := uniq $names -}}
 {{- with (get $ctx.profiles $name | default dict).exporter -}}
-{{- $_ := set $found $name (dict "path" (.path | default "/metrics") "metricNames" (.metricNames | default dict)) -}}
+{{- $_ := set $found $name (dict "path" (.path | default "/metrics") "metricNames" (.metricNames | default dict) "claims" (get $claims $name)) -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set .out "exporters" $found -}}
+{{- end -}}
+
+{{- /*
+Takes the exporter's own pod off the series of devices. Its claim with admin access has every device of the node, so an exporter that
+goes by the kubelet's word names itself as a user of each; a device that nobody else uses has no other series. Label by label, the
+namespace last; without groups in the regex the default replacement, $1, is nothing. Takes a dict: ctx, labels.
+*/ -}}
+{{- define "gpu-dra.ownPodOff" -}}
+{{- $labels := .labels -}}
+{{- $ns := .ctx.namespace -}}
+{{- range $common := list "claim" "pod" "container" "namespace" }}
+{{- with get $labels $common }}
+- sourceLabels: [{{ $labels.namespace }}, {{ $labels.container }}]
+  regex: {{ printf "%s;%s" $ns (ternary "" "exporter" (eq $common "namespace")) | quote }}
+  targetLabel: {{ . }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- /* A series' job, and what the distribution wants on each, as relabelings. Takes (list $ctx job). */ -}}

@@ -15,11 +15,22 @@ that run. Sets out.groups. Takes a dict: ctx, root, out.
 {{- $files = append $files "exporter" -}}
 {{- end -}}
 {{- end -}}
+{{- $watched := list -}}
+{{- if has "exporter" $files -}}
+{{- range $ctx.exporterRuns -}}
+{{- range .runs -}}
+{{- if not .passive -}}
+{{- $watched = append $watched .group.name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $groups := list -}}
 {{- range $files -}}
 {{- range $group := ($root.Files.Get (printf "monitoring/rules/%s.yaml" .) | fromYaml).groups -}}
 {{- range $rule := $group.rules -}}
 {{- $runbook := printf "%s/blob/main/docs/runbooks.md#%s" (trimSuffix "/" $root.Chart.Home) (lower $rule.alert) -}}
+{{- $_ := set $rule "expr" ($rule.expr | replace "{exporterGroups}" (uniq $watched | sortAlpha | join "|")) -}}
 {{- $_ := set $rule "annotations" (merge (dict "runbook_url" $runbook) $rule.annotations ($monitoring.alertAnnotations | default dict)) -}}
 {{- with get ($monitoring.severityLevels | default dict) $rule.labels.severity -}}
 {{- $_ := set $rule.labels "severity_level" . -}}
@@ -30,7 +41,7 @@ that run. Sets out.groups. Takes a dict: ctx, root, out.
 {{- end -}}
 {{- range $name, $exporter := $found.exporters -}}
 {{- $recorded := dict -}}
-{{- include "gpu-dra.recordingGroups" (dict "ctx" $ctx "root" $root "name" $name "metricNames" $exporter.metricNames "out" $recorded) -}}
+{{- include "gpu-dra.recordingGroups" (dict "ctx" $ctx "root" $root "name" $name "metricNames" $exporter.metricNames "claims" $exporter.claims "out" $recorded) -}}
 {{- $groups = concat $groups $recorded.groups -}}
 {{- end -}}
 {{- $_ := set .out "groups" $groups -}}

@@ -82,8 +82,9 @@ func clear(out string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(out, "module.yaml")); err != nil {
-		return fmt.Errorf("%s is not empty and holds no module.yaml: remove it yourself", out)
+	// A module's sources have a module.yaml too.
+	if _, err := os.Stat(filepath.Join(out, filepath.FromSlash(hooksBinary))); err != nil {
+		return fmt.Errorf("%s is not empty and holds no %s, so it is no earlier bundle: remove it yourself", out, hooksBinary)
 	}
 	return os.RemoveAll(out)
 }
