@@ -20,7 +20,9 @@ func (n *realNode) planReadsGates(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "kubelet v1.34.4 on 1 node(s) ("+n.Name+"): DRAExtendedResource=true\n")
 
-	out, err = exec.Command(controllerPath, "plan", "--kubelets", "--kubeconfig", r.kubeconfigOf(plainNamespace, "controller")).CombinedOutput()
+	r.kubectl("create", "clusterrole", "reads-plans", "--verb=get,list", "--resource=gpustacks,gpunodes")
+	r.kubectl("create", "clusterrolebinding", "reads-plans", "--clusterrole=reads-plans", "--serviceaccount=inference:default")
+	out, err = exec.Command(controllerPath, "plan", "--kubelets", "--kubeconfig", r.kubeconfigOf("inference", "default")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "1 of 1 kubelets could not be read: ")
 	require.Contains(t, string(out), "it takes the right to get nodes/proxy")

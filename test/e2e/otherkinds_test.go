@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-dra/gpu-dra/internal/charttest"
 )
 
 // otherKinds are CustomResourceDefinitions of projects whose objects the chart makes where their kinds are, as these projects publish
@@ -55,41 +56,62 @@ func TestKindsOfOthers(t *testing.T) {
 	t.Parallel()
 	r := up(t, "--components", "etcd,kube-apiserver")
 	r.withOtherKinds()
-	r.create(&corev1.Namespace{ObjectMeta: metaName(plainNamespace)})
-	for name, settings := range map[string]string{
-		"daemonset": "exporter: {mode: DaemonSet}\n",
-		"sidecar": "exporter: {mode: Sidecar, sidecar: {namespaces: [inference]}}\n" +
-			"controller: {webhook: {certificates: CertManager}}\n",
+	for _, namespace := range []string{plainNamespace, "d8-gpu-dra"} {
+		r.create(&corev1.Namespace{ObjectMeta: metaName(namespace)})
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		want     []string
+	}{
+		"daemonset": {r.template(watchedSettings + "exporter: {mode: DaemonSet}\n"), []string{
+			"podmonitor.monitoring.coreos.com/controller", "podmonitor.monitoring.coreos.com/exporter-nvidia",
+			"podmonitor.monitoring.coreos.com/exporter-amd", "prometheusrule.monitoring.coreos.com/gpu-dra"}},
+		"sidecar": {r.template(watchedSettings + "exporter: {mode: Sidecar, sidecar: {namespaces: [inference]}}\n" +
+			"controller: {webhook: {certificates: CertManager}}\n"), []string{"podmonitor.monitoring.coreos.com/exporter-sidecars",
+			"certificate.cert-manager.io/controller-webhook", "issuer.cert-manager.io/controller-webhook"}},
+		"module": {module(t, watchedSettings), []string{"podmonitor.monitoring.coreos.com/exporter-nvidia",
+			"prometheusrule.monitoring.coreos.com/gpu-dra", "verticalpodautoscaler.autoscaling.k8s.io/controller",
+			"verticalpodautoscaler.autoscaling.k8s.io/driver-nvidia-h100", "verticalpodautoscaler.autoscaling.k8s.io/exporter-nvidia-h100"}},
 	} {
-		file := r.file("values.yaml", watchedSettings+settings)
-		manifest := r.helm("template", "gpu-dra", chartPackage, "--namespace", plainNamespace, "--values", file, "--validate")
 		var ours []string
-		for _, document := range strings.Split(manifest, "\n---\n") {
+		for _, document := range strings.Split("\n"+c.manifest, "\n---\n") {
 			for _, group := range []string{"monitoring.coreos.com", "cert-manager.io", "autoscaling.k8s.io"} {
-				if strings.Contains(document, "\napiVersion: "+group+"/") {
+				if strings.Contains("\n"+document, "\napiVersion: "+group+"/") {
 					ours = append(ours, document)
 				}
 			}
 		}
-		objects := r.file("objects.yaml", strings.Join(ours, "\n---\n"))
-		made := r.kubectl("create", "--dry-run=server", "--validate=strict", "--output", "name", "-f", objects)
-		t.Logf("%s:\n%s", name, made)
-		for _, want := range map[string][]string{
-			"daemonset": {"podmonitor.monitoring.coreos.com/exporter-nvidia", "podmonitor.monitoring.coreos.com/exporter-amd",
-				"prometheusrule.monitoring.coreos.com/gpu-dra", "verticalpodautoscaler.autoscaling.k8s.io/controller",
-				"verticalpodautoscaler.autoscaling.k8s.io/exporter-nvidia-h100"},
-			"sidecar": {"podmonitor.monitoring.coreos.com/sidecar", "certificate.cert-manager.io/controller-webhook",
-				"issuer.cert-manager.io/controller-webhook"},
-		}[name] {
-			require.Contains(t, made, want)
+		objects := strings.Join(ours, "\n---\n")
+		made := r.kubectl("create", "--dry-run=server", "--validate=strict", "--output", "name", "-f", r.file("objects.yaml", objects))
+		for _, want := range c.want {
+			require.Contains(t, strings.Split(made, "\n"), want, name)
 		}
 
 		// The server is strict indeed.
-		raw, err := os.ReadFile(objects)
-		require.NoError(t, err)
-		wrong := r.file("wrong.yaml", strings.ReplaceAll(string(raw), "\nspec:\n", "\nspec:\n  notOfThisKind: true\n"))
-		said, err := r.tryProgram("kubectl", "create", "--dry-run=server", "--validate=strict", "-f", wrong)
+		wrong := strings.ReplaceAll(objects, "\nspec:\n", "\nspec:\n  notOfThisKind: true\n")
+		said, err := r.tryProgram("kubectl", "create", "--dry-run=server", "--validate=strict", "-f", r.file("wrong.yaml", wrong))
 		require.Error(t, err)
-		require.Contains(t, said, `unknown field "spec.notOfThisKind"`)
+		require.Contains(t, said, `unknown field "spec.notOfThisKind"`, name)
 	}
+}
+
+// template renders the package for this cluster.
+func (r *rig) template(settings string) string {
+	r.t.Helper()
+	return r.helm("template", "gpu-dra", chartPackage, "--namespace", plainNamespace, "--values", r.file("values.yaml", settings), "--validate")
+}
+
+// module renders the chart as addon-operator does, after hooks that have seen the kinds.
+func module(t *testing.T, settings string) string {
+	t.Helper()
+	chart, err := charttest.Load()
+	require.NoError(t, err)
+	values := parsed(t, settings)
+	values["distribution"] = "Deckhouse"
+	values["internal"] = tree{"cluster": tree{"observed": true, "distribution": "Deckhouse", "kubernetesVersion": "v1.34.4", "featureGates": tree{},
+		"monitoringAPIs": tree{"podMonitor": true, "prometheusRule": true, "grafanaDashboard": false}}, "webhookCertificate": tree{}}
+	documents, _, err := charttest.Render(chart, charttest.Options{Values: tree{"global": tree{}, "gpuDra": values},
+		APIVersions: []string{"autoscaling.k8s.io/v1/VerticalPodAutoscaler"}})
+	require.NoError(t, err)
+	return strings.Join(documents, "\n---\n")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,12 +46,12 @@ func (n *realNode) evictsWhereHeadroomEnds(t *testing.T) {
 		return err
 	})
 	var said []string
-	r.eventually("grace period over -> evicted", fillingTime, func(ctx context.Context) error {
+	r.eventually("grace period over -> evicted", 90*time.Second, func(ctx context.Context) error {
 		if err := f.fill(ctx); err != nil {
 			return err
 		}
 		if said = f.evicted; said == nil {
-			return fmt.Errorf("none is, with %s", f)
+			return fmt.Errorf("none is, with %s: %s", f, f.said)
 		}
 		return nil
 	})
@@ -121,6 +122,8 @@ type filling struct {
 	pods   int
 	newest time.Time
 	used   int64
+	// said is what the pods' statuses say.
+	said []string
 	// evicted is what the kubelet says of a pod that it evicted: threshold and what was available.
 	evicted []string
 }
@@ -137,7 +140,9 @@ func (f *filling) fill(ctx context.Context) error {
 	if err := f.n.r.client.List(ctx, &pods, client.InNamespace("inference"), client.HasLabels{label}); err != nil {
 		return err
 	}
+	f.said = nil
 	for _, p := range pods.Items {
+		f.said = append(f.said, fmt.Sprintf("%s %s %s %s", p.Name, p.Status.Phase, p.Status.Reason, p.Status.Message))
 		if said := thresholdMet.FindStringSubmatch(p.Status.Message); p.Status.Reason == "Evicted" && said != nil {
 			f.evicted = said
 		}
@@ -147,6 +152,13 @@ func (f *filling) fill(ctx context.Context) error {
 		return err
 	}
 	f.used = now.workingSet
+	// To take so much takes its time where the machine itself is given its memory only as it is used.
+	if f.pods > 0 {
+		said, err := f.n.r.tryProgram("kubectl", "logs", "--namespace", "inference", fmt.Sprint("hold-", f.pods))
+		if err != nil || !strings.Contains(said, "holds ") {
+			return nil
+		}
+	}
 	// The figures of the kubelet may be some seconds old.
 	if f.evicted != nil || f.used > f.edge+256*mebi || time.Since(f.newest) < 25*time.Second {
 		return nil

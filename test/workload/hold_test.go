@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func TestHoldIsResident(t *testing.T) {
 		}
 	}
 	end()
-	if err := <-ended; err != nil {
+	if err := <-ended; !errors.Is(err, errEnded) {
 		t.Error(err)
 	}
 }
