@@ -22,12 +22,10 @@ const exporterAccount = "exporter-example"
 // slicesRead is what the exporter asks the API server for.
 var slicesRead = right{"list", "resource.k8s.io", "resourceslices"}
 
-// watchingExporter is the demo's exporter with the rights that a profile may have besides: on a node it lists the ResourceSlices of
-// its own node.
+// watchingExporter is the demo's exporter, of which an exporter on a node lists the ResourceSlices.
 func watchingExporter(t *testing.T) tree {
 	t.Helper()
 	exporter := demoExporter(t)
-	exporter["rules"] = []tree{{"apiGroups": []string{slicesRead.group}, "resources": []string{slicesRead.resource}, "verbs": []string{slicesRead.verb}}}
 	exporter["unverified"] = []string{"a stand-in whose figures are made up"}
 	return exporter
 }
