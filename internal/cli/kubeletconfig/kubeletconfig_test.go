@@ -186,5 +186,5 @@ func TestFromACluster(t *testing.T) {
 	_, err = run(t, "", "--node-group", "gpu", "--kubeconfig", kubeconfig, "--context", "none")
 	require.ErrorContains(t, err, `context "none" does not exist`)
 	_, err = run(t, "", "--node-group", "gpu", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
-	require.ErrorContains(t, err, "give one with --kubeconfig")
+	require.ErrorContains(t, err, "--kubeconfig and --context name another")
 }

@@ -3,8 +3,10 @@ package sidecar
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -12,9 +14,22 @@ import (
 // more than the container may have (cgroup v2, memory.oom.group), so the exporter is ended before it does.
 const memoryEvery = time.Second
 
-// taken returns the bytes of memory that a process has for itself, 0 where that cannot be read. Files that are mapped do not count:
-// the kernel takes those back.
-func taken(pid int) int64 {
+// taken returns the bytes of memory that the processes of a group have for themselves, as far as that can be read. Files that are mapped
+// do not count: the kernel takes those back.
+func taken(group int) int64 {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	var sum int64
+	for _, p := range processes {
+		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil {
+			if g, err := syscall.Getpgid(pid); err == nil && g == group {
+				sum += takenBy(pid)
+			}
+		}
+	}
+	return sum
+}
+
+func takenBy(pid int) int64 {
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0

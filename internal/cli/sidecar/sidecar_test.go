@@ -67,6 +67,11 @@ func exporterMain(kind string, args []string) {
 		fmt.Println("grandchild", child.Process.Pid)
 		os.Exit(3)
 	}
+	if kind == "forks" {
+		child := exec.Command(os.Args[0], "exporter", "greedy", args[0])
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		_ = child.Run()
+	}
 	var taken []byte
 	if kind == "greedy" {
 		taken = bytes.Repeat([]byte{1}, 200<<20)
@@ -306,12 +311,16 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 
 // Where the kernel would end the whole container, which makes its pod unready, the exporter alone is started again.
 func TestExporterThatTakesTooMuch(t *testing.T) {
-	t.Parallel()
-	r := startSidecar(t, "greedy", "--interval=1m", "--memory=104857600")
-	r.says("MiB of memory, and may take 100; starting it again in 1s")
-	r.alive()
-	r.signal(syscall.SIGTERM)
-	r.exits(5 * time.Second)
+	for _, kind := range []string{"greedy", "forks"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := startSidecar(t, kind, "--interval=1m", "--memory=104857600")
+			r.says("MiB of memory, and may take 100; starting it again in 1s")
+			r.alive()
+			r.signal(syscall.SIGTERM)
+			r.exits(5 * time.Second)
+		})
+	}
 }
 
 // The runtime finds a program that is named without its folder, so this does too; one that is not there harms nobody.

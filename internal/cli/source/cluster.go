@@ -30,7 +30,7 @@ func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w; give one with --kubeconfig, or a file with --file", err)
+		return nil, fmt.Errorf("kubeconfig: %w; --kubeconfig and --context name another", err)
 	}
 	config.Timeout = timeout
 	return config, nil

@@ -2,12 +2,14 @@ package values
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -26,6 +28,9 @@ type facts struct {
 	troubles []string
 }
 
+// oldest minor of Kubernetes that the chart installs on: it needs resource.k8s.io/v1.
+const oldest = 34
+
 // page is how many objects of a list are asked for at once.
 const page = 500
 
@@ -35,9 +40,16 @@ func read(ctx context.Context, config *rest.Config, d profile.Distribution) (fac
 	if err != nil {
 		return facts{}, err
 	}
-	server, err := client.Discovery().ServerVersion()
+	var server version.Info
+	raw, err := client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err == nil {
+		err = json.Unmarshal(raw, &server)
+	}
 	if err != nil {
 		return facts{}, fmt.Errorf("version of the API server: %w", err)
+	}
+	if minor, ok := featuregate.Minor(server.GitVersion); !ok || minor < oldest {
+		return facts{}, fmt.Errorf("version of the API server: found %q, expected Kubernetes 1.%d or newer", server.GitVersion, oldest)
 	}
 	out := facts{version: server.GitVersion, kubelets: featuregate.Kubelets{Rules: d.FeatureGates}}
 	where := d.ControlPlanePods
@@ -75,10 +87,11 @@ func read(ctx context.Context, config *rest.Config, d profile.Distribution) (fac
 		clear(versions)
 		out.troubles = append(out.troubles, fmt.Sprintf("The nodes could not be read: %s", err))
 	}
-	for _, version := range slices.Sorted(maps.Keys(versions)) {
-		out.kubelets.Versions = append(out.kubelets.Versions, v1alpha1.VersionCount{Version: version, Count: versions[version]})
+	for _, v := range slices.Sorted(maps.Keys(versions)) {
+		out.kubelets.Versions = append(out.kubelets.Versions, v1alpha1.VersionCount{Version: v, Count: versions[v]})
 	}
-	return out, nil
+	// Interrupted, it has nothing to say.
+	return out, ctx.Err()
 }
 
 func pages(list func(metav1.ListOptions) (next string, err error)) error {

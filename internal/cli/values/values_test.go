@@ -152,8 +152,15 @@ func TestRefused(t *testing.T) {
 		require.ErrorContains(t, err, c.said, name)
 		require.Equal(t, c.code, cli.ExitCode(err), name)
 	}
-	_, err := (&cluster{refused: []string{"/version"}}).values(t)
-	require.ErrorContains(t, err, "version of the API server")
+	for said, c := range map[string]*cluster{
+		"version of the API server: not":                     {refused: []string{"/version"}},
+		`found "", expected Kubernetes 1.34 or newer`:        {},
+		`found "v1.33.9", expected Kubernetes 1.34 or newer`: {version: "v1.33.9"},
+	} {
+		_, err := c.values(t)
+		require.ErrorContains(t, err, said)
+		require.Equal(t, cli.ExitFailed, cli.ExitCode(err))
+	}
 }
 
 // The chart looks at the gates that are printed, and at no other.
