@@ -153,7 +153,7 @@ func TestRefused(t *testing.T) {
 		require.Equal(t, c.code, cli.ExitCode(err), name)
 	}
 	for said, c := range map[string]*cluster{
-		"version of the API server: not":                     {refused: []string{"/version"}},
+		"version of the API server: ":                        {refused: []string{"/version"}},
 		`found "", expected Kubernetes 1.34 or newer`:        {},
 		`found "v1.33.9", expected Kubernetes 1.34 or newer`: {version: "v1.33.9"},
 	} {
