@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,7 +21,7 @@ const hooksBinary = "hooks/gpu-dra-hooks"
 
 // files of the root that belong to a module, and folders with the endings of what they give to it.
 var (
-	files   = []string{".helmignore", "Chart.yaml", "LICENSE", "module.yaml", "oss.yaml"}
+	files   = []string{".helmignore", "Chart.yaml", "LICENSE", "oss.yaml"}
 	folders = map[string][]string{
 		"crds":       {".yaml"},
 		"docs":       {".md", ".yaml", ".png", ".svg"},
@@ -61,6 +62,9 @@ func build(o options) error {
 		if err := copyFile(filepath.Join(o.root, name), filepath.Join(o.out, name), 0o644); err != nil {
 			return err
 		}
+	}
+	if err := writeModule(o); err != nil {
+		return err
 	}
 	for name, endings := range folders {
 		if err := copyFolder(o, name, endings); err != nil {
@@ -153,4 +157,28 @@ func writeFacts(o options) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(o.out, "version.json"), append(data, '\n'), 0o644)
+}
+
+// russian is what Deckhouse wants of module.yaml in Russian, in a file of its own as with all texts.
+const russian = "docs/doc-ru-module.yaml"
+
+// writeModule puts the Russian texts into module.yaml, where Deckhouse reads them.
+func writeModule(o options) error {
+	module := map[string]any{}
+	for _, name := range []string{"module.yaml", russian} {
+		data, err := os.ReadFile(filepath.Join(o.root, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		part := map[string]any{}
+		if err := yaml.UnmarshalStrict(data, &part); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		module = chartutil.MergeTables(part, module)
+	}
+	data, err := yaml.Marshal(module)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.out, "module.yaml"), data, 0o644)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gpu-dra/gpu-dra/internal/charttest"
 )
@@ -58,6 +59,28 @@ func TestBundleHoldsAModule(t *testing.T) {
 	version, err := os.ReadFile(filepath.Join(out, "version.json"))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"version": "v0.1.0"}`, string(version))
+}
+
+// Deckhouse reads both languages in one file, and the tree keeps them apart.
+func TestModuleSpeaksBothLanguages(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(bundle(t), "module.yaml"))
+	require.NoError(t, err)
+	var module struct {
+		Name         string
+		Descriptions map[string]string
+		Disable      struct {
+			Confirmation bool
+			Messages     map[string]string
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(data, &module))
+	require.Equal(t, "gpu-dra", module.Name)
+	require.True(t, module.Disable.Confirmation)
+	for _, texts := range []map[string]string{module.Descriptions, module.Disable.Messages} {
+		require.NotRegexp(t, `\p{Cyrillic}`, texts["en"])
+		require.NotEmpty(t, texts["en"])
+		require.Regexp(t, `\p{Cyrillic}`, texts["ru"])
+	}
 }
 
 // Without values.yaml the chart renders the same under hooks: its defaults come along in templates/_defaults.tpl.
