@@ -9,9 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
@@ -30,9 +32,6 @@ type facts struct {
 
 // oldest minor of Kubernetes that the chart installs on: it needs resource.k8s.io/v1.
 const oldest = 34
-
-// page is how many objects of a list are asked for at once.
-const page = 500
 
 // read asks the API server. Without its version it fails; whatever else can't be read is a trouble.
 func read(ctx context.Context, config *rest.Config, d profile.Distribution) (facts, error) {
@@ -54,16 +53,13 @@ func read(ctx context.Context, config *rest.Config, d profile.Distribution) (fac
 	out := facts{version: server.GitVersion, kubelets: featuregate.Kubelets{Rules: d.FeatureGates}}
 	where := d.ControlPlanePods
 	var pods []*corev1.Pod
-	err = pages(func(options metav1.ListOptions) (string, error) {
-		options.LabelSelector = where.Label
-		list, err := client.CoreV1().Pods(where.Namespace).List(ctx, options)
-		if err != nil {
-			return "", err
+	err = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return client.CoreV1().Pods(where.Namespace).List(ctx, o)
+	}).EachListItem(ctx, metav1.ListOptions{LabelSelector: where.Label}, func(object runtime.Object) error {
+		if p, ok := object.(*corev1.Pod); ok {
+			pods = append(pods, p)
 		}
-		for i := range list.Items {
-			pods = append(pods, &list.Items[i])
-		}
-		return list.Continue, nil
+		return nil
 	})
 	if err != nil {
 		// A part of them would make a gate look on in all.
@@ -73,15 +69,13 @@ func read(ctx context.Context, config *rest.Config, d profile.Distribution) (fac
 	out.instances = featuregate.FromPods(pods, where, out.version)
 
 	versions := map[string]int32{}
-	err = pages(func(options metav1.ListOptions) (string, error) {
-		list, err := client.CoreV1().Nodes().List(ctx, options)
-		if err != nil {
-			return "", err
+	err = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return client.CoreV1().Nodes().List(ctx, o)
+	}).EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+		if n, ok := object.(*corev1.Node); ok {
+			versions[n.Status.NodeInfo.KubeletVersion]++
 		}
-		for i := range list.Items {
-			versions[list.Items[i].Status.NodeInfo.KubeletVersion]++
-		}
-		return list.Continue, nil
+		return nil
 	})
 	if err != nil {
 		clear(versions)
@@ -92,15 +86,4 @@ func read(ctx context.Context, config *rest.Config, d profile.Distribution) (fac
 	}
 	// Interrupted, it has nothing to say.
 	return out, ctx.Err()
-}
-
-func pages(list func(metav1.ListOptions) (next string, err error)) error {
-	options := metav1.ListOptions{Limit: page}
-	for {
-		next, err := list(options)
-		if err != nil || next == "" {
-			return err
-		}
-		options.Continue = next
-	}
 }
