@@ -90,7 +90,7 @@ func TestRequirementsAgree(t *testing.T) {
 	require.Equal(t, "d8-gpu-dra", module.Namespace)
 	require.Equal(t, ">= 1.34", module.Requirements["kubernetes"])
 	require.Equal(t, ">=1.34.0-0", chart.Metadata.KubeVersion)
-	require.NotEmpty(t, module.Descriptions["ru"])
+	require.NotEmpty(t, module.Descriptions["en"])
 }
 
 // `helm lint` finds nothing worse than a missing icon.
