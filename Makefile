@@ -53,7 +53,7 @@ chart: ## The package for plain Helm: _out/gpu-dra-<version>.tgz
 	@go run ./internal/gen/chart --out $(OUT)
 
 .PHONY: observe
-observe:
+observe: # what the demo, and a test, watch a pod's end with
 	@mkdir -p $(OUT)
 	@go build -o $(OUT)/observe ./examples/demo/observe
 
@@ -83,11 +83,14 @@ golden-update: ## Write the golden files anew, to be read with git diff
 	@$(TEST) -count=1 -run '^TestGolden' ./internal/charttest -update
 
 .PHONY: test-e2e
-test-e2e: $(CLUSTER) bundle chart controller ## The product from its packages on real clusters and a real kubelet (as root)
+test-e2e: $(CLUSTER) bundle chart controller observe ## The product from its packages on real clusters and a real kubelet (as root)
 	$(CLUSTER) build
 	cd test/operator && $(TEST) ./...
 	cd test/workload && $(TEST) ./...
 	$(TEST) -tags e2e -count=1 -timeout 30m -parallel 4 ./test/e2e/...
+
+.PHONY: e2e
+e2e: test-e2e
 
 # The newest Kubernetes whose feature gates the table knows: only what reads most of them is built of it.
 NEWEST := 1.37.2
@@ -101,6 +104,7 @@ test-full: test ## test and what is too slow for it: planned feature gates on Ku
 bench: $(CLUSTER) bundle controller ## Speed and memory at 500 and 5,000 nodes, as ratios against a baseline of the same run
 	$(CLUSTER) build kube-apiserver kube-controller-manager kube-scheduler kubectl etcd helm kwok addon-operator
 	$(TEST) -tags bench -count=1 -timeout 120m -v ./test/bench
+	$(TEST) -run '^$$' -bench '^BenchmarkRender$$' -benchtime 5x ./internal/charttest
 
 ##@ Keep it clean
 

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Drivers",type=string,JSONPath=`.status.summary.drivers`
 // +kubebuilder:printcolumn:name="Devices",type=string,JSONPath=`.status.summary.devices`
 // +kubebuilder:printcolumn:name="Allocated",type=string,JSONPath=`.status.summary.allocated`
+// +kubebuilder:printcolumn:name="Runtime",type=string,JSONPath=`.status.conditions[?(@.type=="RuntimeReady")].status`
 // +kubebuilder:printcolumn:name="Registered",type=string,JSONPath=`.status.conditions[?(@.type=="Registered")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Registered")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -29,7 +30,7 @@ type GPUNode struct {
 
 // GPUNodeStatus holds the facts of one node.
 type GPUNodeStatus struct {
-	// Groups are the listed node groups this node belongs to, sorted. Two or more are a condition (OverlappingGroups).
+	// Groups are the listed node groups this node belongs to, sorted. Two or more are a condition (GroupsDistinct).
 	// +optional
 	// +listType=set
 	Groups []string `json:"groups,omitempty"`

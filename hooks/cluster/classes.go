@@ -11,14 +11,12 @@ import (
 // classFact is what classFilter leaves of a DeviceClass.
 type classFact struct {
 	Name string `json:"name"`
-	// Module is the label that Deckhouse puts on what a module's release creates.
+	// Module is the label that is on everything the module creates.
 	Module string `json:"module"`
-	// Release is the annotation that Helm puts on it.
-	Release string `json:"release"`
 }
 
 func (f classFact) ours() bool {
-	return deviceclass.Ours(map[string]string{deviceclass.LabelModule: f.Module}, map[string]string{deviceclass.AnnotationRelease: f.Release}, true)
+	return deviceclass.Ours(map[string]string{deviceclass.LabelModule: f.Module}, true)
 }
 
 // foreign are the wanted classes that somebody else created: addon-operator's Helm would take them over without a word.

@@ -216,7 +216,7 @@ func TestForeignDeviceClasses(t *testing.T) {
 	w := newWorld(t, written)
 	for _, c := range []*unstructured.Unstructured{
 		class("nvidia-any.gpu-dra.deckhouse.io", map[string]string{"module": "gpu-dra", "heritage": "deckhouse"}, nil),
-		class("vfio.gpu.nvidia.com", nil, map[string]string{"meta.helm.sh/release-name": "gpu-dra"}),
+		class("vfio.gpu.nvidia.com", map[string]string{"app.kubernetes.io/name": "gpu-dra"}, map[string]string{"meta.helm.sh/release-name": "gpu-dra"}),
 		class("gpu.nvidia.com", map[string]string{"module": "gpu", "heritage": "deckhouse"}, nil),
 		class("own.example.com", nil, nil),
 		class("mig.nvidia.com", nil, nil),
@@ -224,8 +224,8 @@ func TestForeignDeviceClasses(t *testing.T) {
 	} {
 		w.put(classes, c)
 	}
-	require.Equal(t, []string{"gpu.nvidia.com", "own.example.com"}, w.run().ForeignDeviceClasses,
-		"not ours, not one that is never created, not one that nobody wants")
+	require.Equal(t, []string{"gpu.nvidia.com", "own.example.com", "vfio.gpu.nvidia.com"}, w.run().ForeignDeviceClasses,
+		"not ours, not one that is never created, not one that nobody wants; that of a plain release of this chart goes when it is uninstalled")
 	require.Empty(t, newWorld(t, "deviceClasses: {create: Never}").run().ForeignDeviceClasses)
 }
 
@@ -285,7 +285,7 @@ func TestFiltersAreTotal(t *testing.T) {
 	require.NoError(t, err)
 	hooktest.RequireTotal(t, stackFilter, string(data))
 	hooktest.RequireTotal(t, classFilter,
-		`{"metadata":{"name":"c","labels":{"module":"gpu-dra"},"annotations":{"meta.helm.sh/release-name":"gpu-dra"}}}`)
+		`{"metadata":{"name":"c","labels":{"module":"gpu-dra"}}}`)
 }
 
 func TestFilterLeavesOutTheHeartbeat(t *testing.T) {

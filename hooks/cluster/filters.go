@@ -13,6 +13,5 @@ needed: [.featureGates.needed?[]? | objects | {
 
 	classFilter = `{
 name: ((.metadata.name? | strings) // ""),
-module: ((.metadata.labels?.module? | strings) // ""),
-release: ((.metadata.annotations?."meta.helm.sh/release-name"? | strings) // "")}`
+module: ((.metadata.labels?.module? | strings) // "")}`
 )

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
@@ -68,6 +69,9 @@ func deckhouse(t testing.TB, version string, gatesOn bool) Options {
 		ExtendedResources:    map[string]bool{"acme": gatesOn, "nvidia": gatesOn},
 		MonitoringAPIs:       values.MonitoringAPIs{PodMonitor: true, PrometheusRule: true, GrafanaDashboard: true},
 	}
+	if gatesOn {
+		cluster.FeatureGates.On = featuregate.Rendered
+	}
 	groups := []values.NodeGroup{
 		{
 			Name: "gpu-a100", Found: true, NodeSelector: map[string]string{"node.deckhouse.io/group": "gpu-a100"},
@@ -95,7 +99,11 @@ func plain(t testing.TB, name, version string, gatesOn bool) Options {
 	t.Helper()
 	v := example(t, name)
 	if gatesOn {
-		v["cluster"] = map[string]any{"kubernetesVersion": version, "featureGates": map[string]any{"DRAExtendedResource": true}}
+		gates := map[string]any{}
+		for _, gate := range featuregate.Rendered {
+			gates[gate] = true
+		}
+		v["cluster"] = map[string]any{"kubernetesVersion": version, "featureGates": gates}
 	}
 	return Options{Values: v, KubeVersion: version}
 }

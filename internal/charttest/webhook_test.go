@@ -99,6 +99,21 @@ func TestWebhook(t *testing.T) {
 			require.Equal(t, []string{"gpu-dra-module-registry", "mirror"}, s.PullSecrets)
 		case "cert-manager":
 			require.Nil(t, secret, "cert-manager makes it")
+			chart, err := Load()
+			require.NoError(t, err)
+			documents, _, err := Render(chart, o)
+			require.NoError(t, err)
+			signed := map[string][]any{}
+			for _, d := range documents {
+				if c := parse(t, d); c["kind"] == "Certificate" {
+					spec := c["spec"].(map[string]any)
+					signed[c["metadata"].(map[string]any)["name"].(string)] = []any{spec["isCA"], spec["issuerRef"].(map[string]any)["name"], spec["secretName"]}
+				}
+			}
+			require.Equal(t, map[string][]any{
+				"controller-webhook":           {nil, "controller-webhook", s.Webhook.Secret},
+				"controller-webhook-authority": {true, "controller-webhook-authority", s.Webhook.Secret + "-authority"},
+			}, signed, "the authority stays when the certificate is renewed")
 		}
 		for _, r := range Find[*rbacv1.Role](all, "webhook").Rules {
 			require.Equal(t, []string{s.Webhook.Secret}, r.ResourceNames)

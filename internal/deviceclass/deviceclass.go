@@ -10,15 +10,13 @@ import (
 	"github.com/gpu-dra/gpu-dra/internal/settings"
 )
 
-// name of the chart, of the Deckhouse module, and of the module's Helm release.
+// name of the chart and of the Deckhouse module.
 const name = "gpu-dra"
 
 const (
 	labelName = "app.kubernetes.io/name"
-	// LabelModule is the label that Deckhouse puts on what a module's release creates.
+	// LabelModule is on everything that the module creates.
 	LabelModule = "module"
-	// AnnotationRelease is the annotation by which Helm marks the objects of a release.
-	AnnotationRelease = "meta.helm.sh/release-name"
 )
 
 // Wanted returns the names of the classes that the chart creates for the settings: those of the drivers that groups or claim
@@ -47,9 +45,9 @@ func Wanted(s *settings.Settings, profiles *profile.Set) map[string]bool {
 	return out
 }
 
-// Ours says whether this installation created a class, by its labels and annotations: the label of the module, or Helm's
-// annotation with the name of the module's release. A plain Helm release may have any name; where no hooks run, the chart's
-// own label is enough. Under hooks it is not: the class may be that of a release that the module has not replaced yet.
-func Ours(labels, annotations map[string]string, underHooks bool) bool {
-	return labels[LabelModule] == name || annotations[AnnotationRelease] == name || !underHooks && labels[labelName] == name
+// Ours says whether this installation created a class, by its labels. Where no hooks run, the chart's own label is enough. Under
+// hooks it is not, nor is the name of the release in Helm's annotation: the class may be that of a plain release, whose uninstall
+// would delete it under the module.
+func Ours(labels map[string]string, underHooks bool) bool {
+	return labels[LabelModule] == name || !underHooks && labels[labelName] == name
 }

@@ -38,11 +38,10 @@ func TestWanted(t *testing.T) {
 func TestOurs(t *testing.T) {
 	is := func(key, value string) map[string]string { return map[string]string{key: value} }
 	for _, underHooks := range []bool{false, true} {
-		require.True(t, Ours(is(LabelModule, "gpu-dra"), nil, underHooks))
-		require.True(t, Ours(nil, is(AnnotationRelease, "gpu-dra"), underHooks))
-		require.False(t, Ours(is(labelName, "other-driver"), is(AnnotationRelease, "other"), underHooks))
-		require.False(t, Ours(nil, nil, underHooks))
+		require.True(t, Ours(is(LabelModule, "gpu-dra"), underHooks))
+		require.False(t, Ours(is(labelName, "other-driver"), underHooks))
+		require.False(t, Ours(nil, underHooks))
 	}
-	require.True(t, Ours(is(labelName, "gpu-dra"), is(AnnotationRelease, "any"), false))
-	require.False(t, Ours(is(labelName, "gpu-dra"), is(AnnotationRelease, "any"), true))
+	require.True(t, Ours(is(labelName, "gpu-dra"), false))
+	require.False(t, Ours(is(labelName, "gpu-dra"), true), "that of a plain release, which deletes it when it is uninstalled")
 }

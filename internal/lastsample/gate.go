@@ -21,8 +21,8 @@ type Timing struct {
 }
 
 const (
-	// waits are how many intervals the last sample is waited for: nobody scrapes, or one would have come. The devices stay
-	// allocated meanwhile.
+	// waits are how many intervals the last sample is waited for, once there may be one (Collect): nobody scrapes, or one would
+	// have come. The devices stay allocated meanwhile.
 	waits = 2
 	// remembered are how many intervals ago somebody may have scraped to be waited for.
 	remembered = 3
@@ -87,7 +87,7 @@ func (g *Gate) Tell(now time.Time) (until time.Time) {
 	if earliest := now.Add(least); until.Before(earliest) {
 		until = earliest
 	}
-	if latest := now.Add(waits * g.timing.Interval); until.After(latest) {
+	if latest := now.Add(g.timing.Collect + waits*g.timing.Interval); until.After(latest) {
 		until = latest
 	}
 	return until

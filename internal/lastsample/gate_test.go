@@ -64,21 +64,23 @@ func TestAnyoneIsWaitedForWhereNobodyScrapedYet(t *testing.T) {
 func TestUntilWhen(t *testing.T) {
 	for name, c := range map[string]struct {
 		interval, grace, announced, told, want float64
+		collect                                float64
 	}{
-		"two intervals":                         {5, 30, 0, 10, 20},
-		"what the engine left":                  {5, 30, 0, 25, 28.5},
-		"it left next to nothing":               {5, 30, 0, 29.9, 30.4},
-		"it took longer than it may":            {5, 30, 0, 31, 31.5},
-		"the kubelet is slow":                   {5, 30, 0, 34.9, 35.4},
-		"deleted with a longer grace period":    {5, 30, 0, 60, 70},
-		"a job ended, nobody said it would":     {5, 30, -1, 100, 110},
-		"a short grace period":                  {30, 5, 0, 0, 3.5},
-		"no grace period":                       {30, 0, 0, 0, 0.5},
-		"a long one does not hold the device":   {5, 3600, 0, 100, 110},
-		"said twice, the first time is the one": {60, 30, 2, 10, 30.5},
+		"two intervals":                         {5, 30, 0, 10, 20, 0},
+		"two intervals of samples that count":   {1, 30, 0, 10, 13, 1},
+		"what the engine left":                  {5, 30, 0, 25, 28.5, 0},
+		"it left next to nothing":               {5, 30, 0, 29.9, 30.4, 0},
+		"it took longer than it may":            {5, 30, 0, 31, 31.5, 0},
+		"the kubelet is slow":                   {5, 30, 0, 34.9, 35.4, 0},
+		"deleted with a longer grace period":    {5, 30, 0, 60, 70, 0},
+		"a job ended, nobody said it would":     {5, 30, -1, 100, 110, 0},
+		"a short grace period":                  {30, 5, 0, 0, 3.5, 0},
+		"no grace period":                       {30, 0, 0, 0, 0.5, 0},
+		"a long one does not hold the device":   {5, 3600, 0, 100, 110, 0},
+		"said twice, the first time is the one": {60, 30, 2, 10, 30.5, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewGate(Timing{Interval: time.Duration(c.interval * 1e9), Grace: time.Duration(c.grace * 1e9)})
+			g := NewGate(Timing{Interval: time.Duration(c.interval * 1e9), Grace: time.Duration(c.grace * 1e9), Collect: time.Duration(c.collect * 1e9)})
 			if c.announced >= 0 {
 				g.Announce(at(c.announced))
 				g.Announce(at(c.announced + 5))

@@ -79,12 +79,13 @@ func (in Input) first() Decision {
 	switch {
 	case now.mode == reservationStatic && now.memory >= target:
 		return in.leave(ReasonLargerFound, "%s.static.memory is %s, and %s are recommended: it stays as it is", FieldPath, inMi(now.memory), inMi(target))
-	case r.MostApplied != nil && r.MostApplied.Bytes > target:
-		return in.leave(ReasonLargerFound, "the kubelet of node %s already reserves %s, more than the recommended %s: see what configures it there",
-			r.MostApplied.Node, inMi(r.MostApplied.Bytes), inMi(target))
 	}
 	if d, refused := in.bounds(target); refused {
 		return d
+	}
+	if f := r.MostApplied; f != nil && f.Bytes > target {
+		return in.leave(ReasonLargerFound, "the kubelet of node %s already reserves %s, more than the recommended %s: see what configures it there",
+			f.Node, inMi(f.Bytes), inMi(target))
 	}
 	return in.write(in.newRecord(now, target), target)
 }

@@ -115,6 +115,9 @@ func TestLeftAlone(t *testing.T) {
 		"too large": {func(i *Input) { i.nodes(node(i.Platform, "a", 32*gibi, 8)) }, ReasonTooLarge,
 			"4424Mi are more than 10 % of the memory of node a (32768Mi)"},
 		"too large for a node without cards": {func(i *Input) { i.nodes(node(i.Platform, "a", 2048*gibi, 8), node(i.Platform, "new", 64*gibi, 0)) }, ReasonTooLarge, "node new (65536Mi)"},
+		"the platform reserves more on a node without cards": {func(i *Input) {
+			i.nodes(node(i.Platform, "a", 2048*gibi, 8), node(i.Platform, "cpu", 4096*gibi, 0))
+		}, ReasonNodesDiffer, "the platform reserves 43704Mi on node cpu by itself, more than the 25068Mi recommended for the nodes with cards"},
 		"a node configured by other means": {func(i *Input) {
 			n := node(i.Platform, "b", 2048*gibi, 8)
 			n.Memory = memory(i.Platform, 2048*gibi, 40*gibi)
@@ -192,6 +195,9 @@ func TestWhatIsWrittenAgain(t *testing.T) {
 		"less":          {func(i *Input) { i.nodes(node(i.Platform, "a", 512*gibi, 8)) }, LeaveAlone, ReasonKept, "25068Mi of memory stay reserved"},
 		"less, and too much for it": {func(i *Input) { i.nodes(node(i.Platform, "a", 128*gibi, 8)) }, LeaveAlone, ReasonKept,
 			"mind that it is more than 10 % of the memory of node a (131072Mi)"},
+		"the platform would reserve more on a node without cards": {func(i *Input) {
+			i.nodes(node(i.Platform, "a", 2048*gibi, 8), node(i.Platform, "cpu", 4096*gibi, 0))
+		}, LeaveAlone, ReasonApplied, "mind that the platform by itself would reserve 43704Mi on node cpu: move it to another group"},
 		"too few cards":                    {func(i *Input) { i.nodes(node(i.Platform, "a", 2048*gibi, 4)) }, LeaveAlone, ReasonKept, "22732Mi are recommended"},
 		"the platform reserves more there": {func(i *Input) { i.nodes(node(i.Platform, "a", 4096*gibi, 4)) }, Write, ReasonApplying, `"memory":"43704Mi"`},
 		"nothing known":                    {func(i *Input) { i.nodes() }, LeaveAlone, ReasonFactsUnknown, "25068Mi of memory stay reserved: the group has no node yet"},

@@ -59,6 +59,8 @@ type Result struct {
 	Headroom *Figure
 	// LeastMemory is the smallest capacity of the group, MostMemory the largest.
 	LeastMemory, MostMemory *Figure
+	// MostPlatform is the most that the platform reserves by itself on any node of the group, with cards or without.
+	MostPlatform *Figure
 	// MemoryUnknown is the first node by name whose memory is not known, empty when there is none.
 	MemoryUnknown string
 	// Unmeasured is the first node by name that has cards and does not tell what its kubelet reserves, empty when there is none.
@@ -89,6 +91,7 @@ func Compute(p Platform, s settings.MemoryReservation, nodes []Node) Result {
 		}
 		smallest(&r.LeastMemory, Figure{n.Name, capacity})
 		largest(&r.MostMemory, Figure{n.Name, capacity})
+		largest(&r.MostPlatform, Figure{n.Name, p.OfItself(capacity)})
 		var need Need
 		if n.Cards > 0 {
 			m := machine{capacity, n.Cards}

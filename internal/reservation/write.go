@@ -23,17 +23,24 @@ func (in Input) bounds(target int64) (Decision, bool) {
 	case target*100 > r.LeastMemory.Bytes*maxShare:
 		return in.leave(ReasonTooLarge, "%s are more than %d %% of the memory of node %s (%s): lower memoryReservation.systemNeed or base and perDevice, or write %s.static by hand",
 			inMi(target), maxShare, r.LeastMemory.Node, inMi(r.LeastMemory.Bytes), FieldPath), true
+	case r.MostPlatform.Bytes > target:
+		return in.leave(ReasonNodesDiffer, "the platform reserves %s on node %s by itself, more than the %s recommended for the nodes with cards: move it to another group, or write %s.static by hand",
+			inMi(r.MostPlatform.Bytes), r.MostPlatform.Node, inMi(target), FieldPath), true
 	}
 	return Decision{}, false
 }
 
-// mind warns of what was written when nodes that joined later have too little memory for it. It is not taken back: that is a
-// person's decision, because the other nodes need it.
+// mind warns of what was written when it does not fit nodes that joined later: they have too little memory for it, or so much
+// that the platform would reserve more. It is not taken back: that is a person's decision, because the other nodes need it.
 func (in Input) mind(own int64) string {
+	var out string
 	if f := in.Result.LeastMemory; f != nil && own*100 > f.Bytes*maxShare {
-		return fmt.Sprintf("; mind that it is more than %d %% of the memory of node %s (%s)", maxShare, f.Node, inMi(f.Bytes))
+		out += fmt.Sprintf("; mind that it is more than %d %% of the memory of node %s (%s)", maxShare, f.Node, inMi(f.Bytes))
 	}
-	return ""
+	if f := in.Result.MostPlatform; f != nil && f.Bytes-own > rewriteAbove {
+		out += fmt.Sprintf("; mind that the platform by itself would reserve %s on node %s: move it to another group", inMi(f.Bytes), f.Node)
+	}
+	return out
 }
 
 // newRecord is what is written the first time. Static means only the given fields, so over Auto all that Auto gives is

@@ -28,7 +28,7 @@ func Decide(c Config, in Input) Verdict {
 	}
 	pod := c.inject(in, driver)
 	mark(pod, "injected: "+driver)
-	return Verdict{Pod: pod, Driver: driver, Warnings: c.doubts(pod)}
+	return Verdict{Pod: pod, Driver: driver, Warnings: c.doubts(pod, c.Drivers[driver].Exporter.Collect)}
 }
 
 func mark(pod *corev1.Pod, words string) {
@@ -112,14 +112,14 @@ func refers(pod *corev1.Pod, secret string) bool {
 	return slices.ContainsFunc(pod.Spec.ImagePullSecrets, func(r corev1.LocalObjectReference) bool { return r.Name == secret })
 }
 
-// doubts about a pod that has the sidecar.
-func (c Config) doubts(pod *corev1.Pod) []string {
+// doubts about a pod that has the sidecar of an exporter that collects so often.
+func (c Config) doubts(pod *corev1.Pod, collect time.Duration) []string {
 	grace := graceOf(pod)
-	if grace >= c.Interval+leaving {
+	if grace >= collect+c.Interval+leaving {
 		return nil
 	}
-	return []string{cut(fmt.Sprintf("gpu-dra: terminationGracePeriodSeconds is %d: shorter than the scrape interval of %s and %s to end in, "+
-		"so the last sample may be lost", int(grace.Seconds()), c.Interval, leaving), warningLimit)}
+	return []string{cut(fmt.Sprintf("gpu-dra: terminationGracePeriodSeconds is %d: shorter than %s to collect, the scrape interval of %s and %s to end in, "+
+		"so the last sample may be lost", int(grace.Seconds()), collect, c.Interval, leaving), warningLimit)}
 }
 
 // leaving is what the sidecar needs to end.

@@ -280,7 +280,7 @@ func TestPullSecrets(t *testing.T) {
 }
 
 func TestShortGracePeriodIsAWarning(t *testing.T) {
-	for seconds, warned := range map[int64]bool{0: true, 6: true, 7: false, 30: false} {
+	for seconds, warned := range map[int64]bool{0: true, 7: true, 8: false, 30: false} {
 		in := input()
 		in.Pod.Spec.TerminationGracePeriodSeconds = &seconds
 		v := Decide(config(), in)

@@ -31,6 +31,9 @@ var stays = regexp.MustCompile(`^(` + strings.Join([]string{
 	`leases\.coordination\.k8s\.io ` + plainNamespace + `/gpu-dra-controller`,
 }, "|") + `)$`)
 
+// ours are names that nobody else's objects have, wherever they are.
+var ours = regexp.MustCompile(`gpu-dra`)
+
 // passing are objects that others write beside whatever happens. Helm's releases of addon-operator are Secrets, and counted.
 var passing = regexp.MustCompile(`^(events|events\.events\.k8s\.io|leases\.coordination\.k8s\.io kube-node-lease/.*|` +
 	`(configmaps|serviceaccounts) addon-operator/.*|namespaces /addon-operator|.* kube-system/.*|` +
@@ -72,7 +75,7 @@ func (r *rig) everything(ctx context.Context) (map[string]bool, error) {
 				continue
 			}
 			for _, o := range all.Items {
-				if name := fmt.Sprintf("%s %s/%s", resource.GroupResource(), o.Namespace, o.Name); !passing.MatchString(name) {
+				if name := fmt.Sprintf("%s %s/%s", resource.GroupResource(), o.Namespace, o.Name); !passing.MatchString(name) || o.Namespace == metav1.NamespaceSystem && ours.MatchString(o.Name) {
 					out[name] = true
 				}
 			}

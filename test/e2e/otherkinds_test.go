@@ -68,7 +68,8 @@ func TestKindsOfOthers(t *testing.T) {
 			"podmonitor.monitoring.coreos.com/exporter-amd", "prometheusrule.monitoring.coreos.com/gpu-dra"}},
 		"sidecar": {r.template(watchedSettings + "exporter: {mode: Sidecar, sidecar: {namespaces: [inference]}}\n" +
 			"controller: {webhook: {certificates: CertManager}}\n"), []string{"podmonitor.monitoring.coreos.com/exporter-sidecars",
-			"certificate.cert-manager.io/controller-webhook", "issuer.cert-manager.io/controller-webhook"}},
+			"certificate.cert-manager.io/controller-webhook", "issuer.cert-manager.io/controller-webhook",
+			"certificate.cert-manager.io/controller-webhook-authority", "issuer.cert-manager.io/controller-webhook-authority"}},
 		"module": {module(t, watchedSettings), []string{"podmonitor.monitoring.coreos.com/exporter-nvidia",
 			"prometheusrule.monitoring.coreos.com/gpu-dra", "verticalpodautoscaler.autoscaling.k8s.io/controller",
 			"verticalpodautoscaler.autoscaling.k8s.io/driver-nvidia-h100", "verticalpodautoscaler.autoscaling.k8s.io/exporter-nvidia-h100"}},

@@ -5,11 +5,13 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 )
@@ -36,6 +38,8 @@ func TestPlainHelm(t *testing.T) {
 	r.startPlainController()
 
 	r.eventually("registered group", 90*time.Second, r.groupIs("h100", condition.Ready, "True", condition.GroupReady))
+	require.Regexp(t, `NAME .* RUNTIME +READY`, r.kubectl("get", "gpunodegroups"))
+	require.Regexp(t, `NAME .* RUNTIME +REGISTERED`, r.kubectl("get", "gpunodes"))
 	r.eventually("group none of whose nodes registered", 30*time.Second, r.groupIs("silent", condition.Ready, "False", condition.GroupNodesMissing))
 	r.eventually("passive group", 30*time.Second, r.groupIs("left-alone", condition.Ready, "True", condition.GroupNoNodes))
 	require.NoError(t, func() error {
@@ -53,6 +57,21 @@ func TestPlainHelm(t *testing.T) {
 	r.kubectl("apply", "-f", r.file("c.yaml", "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu.example.com}\nspec: {}\n"))
 	r.eventually("class created", 30*time.Second, r.templateIs("fake", condition.Satisfiable, "Unknown", condition.TemplateNoDevicesYet))
 
-	r.upgrade(plainSettings)
+	// Rights that the controller has only where no hooks run: a group that is listed no more gives the last occasion.
+	r.upgrade(strings.Replace(plainSettings, "- {name: silent,", "- {name: other,", 1))
+	r.cluster("controller", "stop")
+	r.startPlainController()
+	r.eventually("the group that is listed no more is gone", 60*time.Second, func(ctx context.Context) error {
+		if _, err := r.group(ctx, "silent"); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("still there (%v)", err)
+		}
+		return nil
+	})
+	r.eventually("the other group", 60*time.Second, r.groupIs("other", condition.Ready, "False", condition.GroupNodesMissing))
+	_, refused := r.asked(t, plainNamespace, "controller")
+	require.Empty(t, refused)
+	for _, idle := range r.idle(t, plainNamespace, "controller", nil) {
+		require.NotContains(t, idle, "gpunodegroups", "granted and never used")
+	}
 	r.uninstall()
 }

@@ -37,6 +37,7 @@ var (
 	moduleDir      = built("module")
 	chartPackage   = built("gpu-dra-" + chartVersion() + ".tgz")
 	controllerPath = built("gpu-dra")
+	observePath    = built("observe")
 )
 
 func built(name string) string {

@@ -32,7 +32,8 @@ func TestSidecarLastSample(t *testing.T) {
 	r.create(&corev1.Namespace{ObjectMeta: metaName("inference")})
 	r.kubectl("label", "node", node.Name, "accelerator=example")
 	// In the pod crashing the exporter does nothing but crash.
-	r.install(demoSettings(t, tree{"name": "POD_NAME", "field": "metadata.name"}, tree{"name": "STAND_IN_CRASHES_IN", "value": crashing}))
+	settings := demoSettings(t, tree{"name": "POD_NAME", "field": "metadata.name"}, tree{"name": "STAND_IN_CRASHES_IN", "value": crashing})
+	r.install(settings)
 	r.eventually("driver runs", 90*time.Second, r.driverRuns(plainNamespace, "example", "example", node.Name))
 	r.templatesWritten("gpu-16gb-min", "inference")
 	versions := r.record(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -57,6 +58,8 @@ func TestSidecarLastSample(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "DCGM_FI_DEV_GPU_UTIL")
 	require.NotContains(t, text, "DCGM_FI_DEV_SM_CLOCK", "the list is the profile's, not the image's")
+	r.requireLabels(t, with, settings, map[string]string{"namespace": "inference", "pod": "with", "container": "", "node": node.Name,
+		"claim": "gpu-16gb-min", "job": "gpu-dra-sidecar"})
 	node.engineRestarts(t, with, scraped)
 	end := node.ends(t, with, "gpu-dra-exporter", scraped, versions)
 	end.requireLastSample(t, time.Duration(*with.Spec.TerminationGracePeriodSeconds)*time.Second)

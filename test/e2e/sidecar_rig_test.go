@@ -30,8 +30,9 @@ distribution: Vanilla
 nodeGroups:
 - {name: h100, drivers: [nvidia], nodeSelector: {node.deckhouse.io/group: gpu-h100}}
 claimTemplates:
-- {name: gpu-16gb-min, namespaces: [inference, restricted], driver: nvidia, minMemory: 16Gi}
-exporter: {mode: Sidecar, sidecar: {namespaces: [inference, restricted, not-there], interval: 5s}}
+- {name: gpu-16gb-min, namespaces: [inference, restricted, bare], driver: nvidia, minMemory: 16Gi}
+exporter: {mode: Sidecar, sidecar: {namespaces: [inference, restricted, not-there, bare], interval: 5s}}
+imagePullSecrets: [{name: mirror}]
 `
 
 const (
@@ -44,14 +45,18 @@ func withSidecars(t *testing.T) *rig {
 	t.Helper()
 	r := up(t)
 	r.apply("examples/demo/nodes.yaml", "examples/demo/slices.yaml")
-	for _, name := range []string{"inference", "other"} {
+	for _, name := range []string{"inference", "other", "bare"} {
 		r.create(&corev1.Namespace{ObjectMeta: metaName(name)})
 	}
 	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}})
+	for _, namespace := range []string{"inference", "restricted"} {
+		r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mirror"}, Type: corev1.SecretTypeDockerConfigJson,
+			Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)}})
+	}
 	r.install(sidecarSettings)
 	r.startPlainController()
 	r.routeWebhook(plainNamespace, webhookName)
-	r.templatesWritten("gpu-16gb-min", "inference", "restricted")
+	r.templatesWritten("gpu-16gb-min", "inference", "restricted", "bare")
 	r.eventually("webhook trusted", 30*time.Second, func(context.Context) error {
 		if r.kubectl("get", "mutatingwebhookconfiguration", webhookName, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}") == "" {
 			return fmt.Errorf("no caBundle yet")

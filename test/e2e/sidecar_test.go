@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,6 +122,12 @@ func TestSidecarWebhook(t *testing.T) {
 		require.True(t, strings.HasPrefix(p.Annotations["gpu-dra.deckhouse.io/exporter-sidecar"], "refused: "+reason), p.Annotations)
 	}
 
+	require.Equal(t, []corev1.LocalObjectReference{{Name: "mirror"}}, r.getPod("restricted", "guaranteed").Spec.ImagePullSecrets)
+	p, warnings = w.make(t, engine("bare", "no-secret"))
+	require.Len(t, warnings, 1)
+	require.Contains(t, warnings[0], "PullSecretMissing: namespace bare has no Secret mirror")
+	require.Zero(t, sidecars(p), "an image that cannot be pulled would keep the engine from starting")
+
 	p, _ = w.make(t, engine("inference", "dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	require.Equal(t, 1, sidecars(p), "a dry run shows what would be")
 	err := r.client.Get(context.Background(), client.ObjectKey{Namespace: "inference", Name: "dry"}, p)
@@ -137,8 +144,38 @@ func TestSidecarWebhook(t *testing.T) {
 	require.Empty(t, warnings)
 	require.Equal(t, 1, sidecars(p))
 
+	// A claim that the pod names itself, which is read by a right of its own.
+	shared := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "inference", Name: "shared"}}
+	shared.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.nvidia.com"}}}
+	r.create(shared)
+	direct := func(p *corev1.Pod) {
+		p.Spec.ResourceClaims[0] = corev1.PodResourceClaim{Name: "gpu", ResourceClaimName: ptr.To("shared")}
+	}
+	p, warnings = w.make(t, engine("inference", "shares", direct))
+	require.Empty(t, warnings)
+	require.Equal(t, 1, sidecars(p))
+	require.Equal(t, "shared", p.Labels["gpu-dra.deckhouse.io/claim"])
+
 	_, refused := r.asked(t, plainNamespace, "controller")
 	require.Empty(t, refused, "the controller asked for what it has no right to")
+	// The proof by example: without the rights to look the pod goes without, and says why.
+	r.takeAway(t, right{"get", "resource.k8s.io", "resourceclaims"})
+	r.takeAway(t, right{"get", "", "secrets"})
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		says   string
+	}{
+		"no-right-to-claims":  {direct, "ClaimUnreadable: "},
+		"no-right-to-secrets": {func(*corev1.Pod) {}, "PullSecretUnreadable: "},
+	} {
+		r.eventually(name, 30*time.Second, func(context.Context) error {
+			p, warnings := w.make(t, engine("inference", name, tc.change), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if len(warnings) != 1 || !strings.Contains(warnings[0], tc.says) || sidecars(p) != 0 {
+				return fmt.Errorf("%d sidecars, warnings %q", sidecars(p), warnings)
+			}
+			return nil
+		})
+	}
 }
 
 func requireNoToken(t *testing.T, p *corev1.Pod) {

@@ -45,7 +45,7 @@ func newRun() *cobra.Command {
 		Long: `Run an exporter behind a port of its own and pass requests for its metrics on to it.
 
 After SIGTERM, which the kubelet sends when the pod's main containers have ended, it answers until everyone who scrapes has had
-one more sample of what was collected since, but no longer than two intervals nor than the grace period lasts; then the exporter is
+one more sample of what was collected since, but no longer than two intervals beyond --collect nor than the grace period lasts; then the exporter is
 ended. A second SIGTERM ends both at once. An exporter that ends by itself, or takes more than --memory, is started again, after ever longer pauses; this
 process stays, because a sidecar that ends keeps the engine from starting.
 

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
-	"github.com/gpu-dra/gpu-dra/internal/deviceclass"
 )
 
 // The functions below are transforms of informers: they build the object anew from what is used, so that a field that
@@ -123,13 +122,9 @@ func ControlPlanePod(p *corev1.Pod, versionAnnotation string) *corev1.Pod {
 	return out
 }
 
-// DeviceClass keeps who made a class.
+// DeviceClass keeps the labels of a class, which say who made it.
 func DeviceClass(c *resourcev1.DeviceClass) *resourcev1.DeviceClass {
-	out := &resourcev1.DeviceClass{ObjectMeta: identity(c)}
-	if release, ok := c.Annotations[deviceclass.AnnotationRelease]; ok {
-		metav1.SetMetaDataAnnotation(&out.ObjectMeta, deviceclass.AnnotationRelease, release)
-	}
-	return out
+	return &resourcev1.DeviceClass{ObjectMeta: identity(c)}
 }
 
 // Namespace keeps the labels of a namespace.

@@ -84,7 +84,7 @@ func (r *Reconciler) foreignClasses(ctx context.Context) ([]string, error) {
 	wanted := deviceclass.Wanted(r.Settings, r.Profiles)
 	var out []string
 	for i := range list.Items {
-		if c := &list.Items[i]; wanted[c.Name] && !deviceclass.Ours(c.Labels, c.Annotations, r.UnderHooks) {
+		if c := &list.Items[i]; wanted[c.Name] && !deviceclass.Ours(c.Labels, r.UnderHooks) {
 			out = append(out, c.Name)
 		}
 	}
