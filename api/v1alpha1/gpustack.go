@@ -126,7 +126,7 @@ type FeatureGates struct {
 	// +listType=atomic
 	Instances []ComponentInstance `json:"instances,omitempty"`
 	// Conflicts are gates that are set twice, differently in two places, or so that a component does not start; empty where all
-	// is well.
+	// is well. One instance that is given one value more than once is no fault, and named all the same.
 	// +optional
 	// +listType=atomic
 	Conflicts []GateConflict `json:"conflicts,omitempty"`
@@ -170,7 +170,7 @@ type SliceLayout struct {
 // NeededGate is a Kubernetes feature gate that the settings need.
 type NeededGate struct {
 	Name string `json:"name"`
-	// NeededBy lists settings paths or profiles, sorted.
+	// NeededBy lists settings paths or profiles, and of a gate that another one depends on the needed one, sorted.
 	// +optional
 	// +listType=set
 	NeededBy []string `json:"neededBy,omitempty"`

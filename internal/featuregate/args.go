@@ -11,7 +11,7 @@ import (
 type Flags struct {
 	// Set holds every gate that is set by name, AllAlpha and AllBeta included, in or out of the table.
 	Set map[string]bool
-	// Twice are gates that one argument list sets to different values, sorted by gate. The last value wins silently.
+	// Twice are gates that one argument list sets more than once, sorted by gate. The last value wins silently.
 	Twice []Twice
 	// Emulated is the minor of --emulated-version, which decides about defaults; 0 when not set.
 	Emulated int

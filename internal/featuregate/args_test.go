@@ -113,12 +113,12 @@ func TestParseArgsSaysWhatItFound(t *testing.T) {
 
 func TestParseArgsReadsMoreThanGates(t *testing.T) {
 	got, err := ParseArgs(APIServer, []string{"kube-apiserver", "--emulated-version=kube=1.33", "--feature-gates=A=true,B=true",
-		"--runtime-config=resource.k8s.io/v1beta1=true,api/alpha", "--feature-gates", "A=false", "--runtime-config=api/all=false"})
+		"--runtime-config=resource.k8s.io/v1beta1=true,api/alpha", "--feature-gates", "A=false,B=true", "--runtime-config=api/all=false"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Flags{
-		Set: gates("-A +B"), Emulated: 33, Twice: []Twice{{Gate: "A", Values: []bool{true, false}}},
+		Set: gates("-A +B"), Emulated: 33, Twice: []Twice{{Gate: "A", Values: []bool{true, false}}, {Gate: "B", Values: []bool{true, true}}},
 		RuntimeConfig: map[string]bool{"resource.k8s.io/v1beta1": true, "api/alpha": true, "api/all": false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

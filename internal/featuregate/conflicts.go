@@ -40,8 +40,14 @@ func (c Conflict) Message() string {
 	return c.Text
 }
 
-// Conflicts returns what is wrong with the gates that flags set, sorted by gate: one gate with two values in one argument
-// list, in two instances of a component or in two components that read it; and what stops a component from starting in its
+// Harmless says that nothing behaves otherwise because of it: an instance that is given one value more than once. Two set it there,
+// which is to be known before one of them changes it.
+func (c Conflict) Harmless() bool {
+	return c.Instance != "" && c.Ahead == 0 && len(c.Values) > 1 && len(slices.Compact(slices.Clone(c.Values))) == 1
+}
+
+// Conflicts returns what is wrong with the gates that flags set, sorted by gate: one gate twice in one argument list, with two
+// values in two instances of a component or in two components that read it; and what stops a component from starting in its
 // own version or, marked Ahead, in the next: a gate that it does not know, a broken lock, a dependency that is off, an entry of
 // --runtime-config that it does not have. Only gates of the table are judged, and names that look like DRA gates but are none.
 func Conflicts(instances []Instance) []Conflict {
@@ -57,8 +63,12 @@ func Conflicts(instances []Instance) []Conflict {
 		for _, t := range i.Twice {
 			if InTable(t.Gate) {
 				won := i.Set[t.Gate]
-				out = append(out, Conflict{Gate: t.Gate, Component: i.Component, Instance: i.Name, Values: t.Values, Effective: &won,
-					Text: fmt.Sprintf("sets it to %s: the last value (%t) wins without a warning, keep one", sequence(t.Values), won)})
+				c := Conflict{Gate: t.Gate, Component: i.Component, Instance: i.Name, Values: t.Values, Effective: &won,
+					Text: fmt.Sprintf("sets it to %s: the last value (%t) wins without a warning, keep one", sequence(t.Values), won)}
+				if c.Harmless() {
+					c.Text = fmt.Sprintf("sets it to %t %d times: nothing behaves otherwise, but a later change of one of them may do nothing, keep one", won, len(t.Values))
+				}
+				out = append(out, c)
 			}
 		}
 		out = append(out, starting(i)...)

@@ -26,7 +26,22 @@ func TestConflicts(t *testing.T) {
 		"forgotten where on by default": {instances: []Instance{running("kube-scheduler/a@v1.36.4", on), running("kube-scheduler/b@v1.36.4")}},
 		"twice in one": {instances: []Instance{running("kube-scheduler/a@v1.34.4", on, off, on)},
 			want: []string{"DRAConsumableCapacity: kube-scheduler a: sets it to true, then false, then true: the last value (true) wins"}},
-		"twice alike":   {instances: []Instance{running("kube-scheduler/a@v1.34.4", on, on)}},
+		"twice alike": {instances: []Instance{running("kube-scheduler/a@v1.34.4", on, on)},
+			want: []string{"DRAConsumableCapacity: kube-scheduler a: sets it to true 2 times: nothing behaves otherwise, but a later change of one of them may do nothing, keep one"}},
+		"one component told": {instances: []Instance{running("kube-apiserver/a@v1.34.4", on), running("kube-scheduler/a@v1.34.1")},
+			want: []string{"DRAConsumableCapacity: on in kube-apiserver a (set by its flags), off in kube-scheduler a (off by default in 1.34): these components read it, set one value"}},
+		"one component told off": {instances: []Instance{running("kube-apiserver/a@v1.36.3"), running("kube-apiserver/b@v1.36.3"), running("kube-scheduler/a@v1.36.3", off)},
+			want: []string{"DRAConsumableCapacity: on in kube-apiserver a (on by default in 1.36), kube-apiserver b (on by default in 1.36), off in kube-scheduler a (set by its flags): these components read it"}},
+		"one component told what is so":        {instances: []Instance{running("kube-apiserver/a@v1.36.3", on), running("kube-scheduler/a@v1.36.3")}},
+		"one component told, another version":  {instances: []Instance{running("kube-apiserver/a@v1.36.3", on), running("kube-scheduler/a@v1.35.4")}},
+		"one component told, another emulated": {instances: []Instance{running("kube-apiserver/a@v1.36.3", on), running("kube-scheduler/a@v1.36.3", "--emulated-version=1.35")}},
+		"one component told, none of the rest known": {instances: []Instance{running("kube-apiserver/a@v1.34.4", on), running("kube-scheduler/a@v1.34.4", "$(ARGS)"),
+			running("kube-scheduler/b"), running("kube-scheduler/c@v1.34.4", "--openshift-config=/c")}},
+		"one component told, that does not read it": {instances: []Instance{running("kube-controller-manager/a@v1.34.4", on), running("kube-apiserver/a@v1.34.4"), running("kube-scheduler/a@v1.34.4")}},
+		"told, and a kubelet that was not":          {instances: append(plane("v1.35.4", "--feature-gates=DRAExtendedResource=true"), kubelet("a@v1.35.4", "KubeletPodResourcesGet", true))},
+		// Which of the two schedulers has it by itself is no fault of their flags.
+		"one component told, an upgrade": {instances: []Instance{running("kube-apiserver/a@v1.36.3", on), running("kube-apiserver/b@v1.35.4", on), running("kube-scheduler/a@v1.36.3"), running("kube-scheduler/b@v1.35.4")},
+			want: []string{"DRAConsumableCapacity: on in kube-apiserver b (set by its flags), off in kube-scheduler b (off by default in 1.35): these components read it"}},
 		"twice foreign": {instances: []Instance{running("kube-scheduler/a@v1.34.4", "--feature-gates=Foo=true,Foo=false")}},
 		"unknown": {instances: plane("v1.33.4", "--feature-gates=DRAControlPlaneController=true"),
 			want: []string{"DRAControlPlaneController: kube-apiserver a, kube-controller-manager a, kube-scheduler a: 1.33 does not have this gate any more (removed in 1.32), take it away: the component does not start"}},
@@ -130,4 +145,15 @@ func TestConflictsAreStructured(t *testing.T) {
 	require.Len(t, last, 1)
 	require.Equal(t, &yes, last[0].Effective)
 	require.Equal(t, "kube-scheduler a: sets it to false, then true: the last value (true) wins without a warning, keep one", last[0].Message())
+	require.False(t, last[0].Harmless())
+	alike := Conflicts([]Instance{running("kube-scheduler/a@v1.34.4", "--feature-gates="+gate+"=true", "--feature-gates="+gate+"=true")})
+	require.Len(t, alike, 1)
+	require.Equal(t, []bool{true, true}, alike[0].Values)
+	require.Equal(t, &yes, alike[0].Effective)
+	require.True(t, alike[0].Harmless())
+	told := Conflicts([]Instance{running("kube-apiserver/a@v1.34.4", "--feature-gates="+gate+"=true"), running("kube-scheduler/a@v1.34.4")})
+	require.Len(t, told, 1)
+	told[0].Text = ""
+	require.Equal(t, Conflict{Gate: gate, Values: []bool{true}}, told[0])
+	require.False(t, told[0].Harmless())
 }

@@ -38,7 +38,8 @@ var corpus = map[string]expectation{
 	"kube-apiserver-mixed-kube-prefix.txt":                   {version: "v1.34.4", unreadable: "prefix kube:"},
 	"kube-apiserver-two-feature-gates-flags.txt": {version: "v1.34.4", set: map[string]string{
 		APIServer: "+DynamicResourceAllocation +DRAAdminAccess +DRAConsumableCapacity"}},
-	"kubeadm-v1beta4-k8s133-many-gates.yaml": {version: "v1.33.2", set: map[string]string{
+	// The controller manager, which makes claims out of templates, was forgotten.
+	"kubeadm-v1beta4-k8s133-many-gates.yaml": {version: "v1.33.2", conflicts: []string{"DRAAdminAccess", PrioritizedList}, set: map[string]string{
 		APIServer:         "+DynamicResourceAllocation +DRADeviceTaints +DRAAdminAccess +DRAPrioritizedList +DRAPartitionableDevices +DRAResourceClaimDeviceStatus",
 		ControllerManager: "+DynamicResourceAllocation +DRADeviceTaints",
 		Scheduler:         "+DynamicResourceAllocation +DRADeviceTaints +DRAAdminAccess +DRAPrioritizedList +DRAPartitionableDevices",

@@ -16,6 +16,18 @@ const (
 	confirmations = 3
 )
 
+// ServerFlags tells the flags of API servers from others: two are the same where the same instances have the same version and set
+// the same gates. An answer in /metrics is to be compared with the flags under which it was given: after one was changed, those
+// that were given before contradict it, and rightly so.
+func ServerFlags(instances []Instance) string {
+	var out strings.Builder
+	for _, s := range instancesOf(APIServer, instances) {
+		// fmt prints maps sorted by key.
+		fmt.Fprintf(&out, "%q %q %v %d %q %q\n", s.Name, s.Version, s.Set, s.Emulated, s.File, s.Unreadable)
+	}
+	return out.String()
+}
+
 // CrossCheck compares the flags of API servers with what they say in their /metrics, the newest answer last. Flags stay the
 // verdict; what differs is returned, sorted by gate. An answer differs where no API server whose flags are known could have
 // given it: it says nothing of which instance it comes from. What differed before, and is given in before, does until several

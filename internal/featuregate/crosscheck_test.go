@@ -78,3 +78,22 @@ func TestCrossCheck(t *testing.T) {
 	differ, _ = CrossCheck([]Instance{flag}, append(times(1, saidOn), times(3, saidOff)...), nil)
 	require.Contains(t, differ[0].Text, "says now on, now off; by the flags it is on in kube-apiserver a (set by its flags): more API servers answer than are seen")
 }
+
+// An answer is compared with the flags under which it was given.
+func TestServerFlagsTellThemApart(t *testing.T) {
+	const gate = "--feature-gates=DRAExtendedResource=true"
+	a, b := running("kube-apiserver/a@v1.34.4", gate), running("kube-apiserver/b@v1.34.4")
+	flags := ServerFlags([]Instance{a, b})
+	require.Equal(t, flags, ServerFlags([]Instance{b, a, running("kube-scheduler/a@v1.34.4", gate)}), "their order and other components mean nothing")
+	require.Equal(t, flags, ServerFlags([]Instance{running("kube-apiserver/a@v1.34.4", gate, "--v=4"), b}), "nor other flags")
+	for name, other := range map[string]Instance{
+		"a gate": running("kube-apiserver/a@v1.34.4"), "its value": running("kube-apiserver/a@v1.34.4", "--feature-gates=DRAExtendedResource=false"),
+		"one more": running("kube-apiserver/a@v1.34.4", gate, "--feature-gates=DRAAdminAccess=false"), "the version": running("kube-apiserver/a@v1.34.5", gate),
+		"the emulated one": running("kube-apiserver/a@v1.34.4", gate, "--emulated-version=1.33"), "the instance": running("kube-apiserver/c@v1.34.4", gate),
+		"a file": running("kube-apiserver/a@v1.34.4", gate, "--openshift-config=/c"), "not readable": running("kube-apiserver/a@v1.34.4", "$(ARGS)"),
+	} {
+		require.NotEqual(t, flags, ServerFlags([]Instance{other, b}), name)
+	}
+	require.NotEqual(t, flags, ServerFlags([]Instance{a}))
+	require.Empty(t, ServerFlags(nil))
+}

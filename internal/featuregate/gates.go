@@ -45,13 +45,13 @@ func parseGates(component string, values []string) (map[string]bool, []Twice, er
 	if len(prefixes) > 1 {
 		return nil, nil, errMixedPrefix
 	}
-	return set, contradictions(given), nil
+	return set, givenTwice(given), nil
 }
 
-func contradictions(given map[string][]bool) []Twice {
+func givenTwice(given map[string][]bool) []Twice {
 	var out []Twice
 	for name, values := range given {
-		if slices.Contains(values, true) && slices.Contains(values, false) {
+		if len(values) > 1 {
 			out = append(out, Twice{Gate: name, Values: values})
 		}
 	}

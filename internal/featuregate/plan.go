@@ -42,7 +42,8 @@ type Step struct {
 	// State of the gate there.
 	State metav1.ConditionStatus
 	Do    Todo
-	// Also are gates that it depends on and that are to be set to true in the same place, sorted.
+	// Also are gates that it depends on and that are to be set to true in the same place, sorted. What other components need for them
+	// stands in the steps of these gates.
 	Also []string
 	// APIs are versions, or resources of them, that --runtime-config of kube-apiserver has to switch on for it, sorted.
 	APIs []string
@@ -51,32 +52,41 @@ type Step struct {
 }
 
 // Plan says for each needed gate and each component that reads it how it stands and what is to be done, one step for all
-// instances of a component that are alike. It never asks for a gate that a version does not know or has locked, nor for one
-// whose dependency would stay off. A gate that is only observed (Need without By) is shown and nothing is asked of it.
+// instances of a component that are alike; the gates that a needed one depends on and that are off are needed like it
+// (WithDependencies). It never asks for a gate that a version does not know or has locked, nor for one whose dependency would stay
+// off. A gate that is only observed (Need without By) is shown and nothing is asked of it.
 func Plan(needs []Need, instances []Instance, kubelets Kubelets) []Step {
 	var out []Step
-	for _, need := range needs {
-		for _, component := range Readers(need.Gate) {
-			var steps []Step
-			of := instancesOf(component, instances)
-			for _, i := range of {
-				steps = append(steps, i.step(need.Gate))
+	for _, need := range WithDependencies(needs, instances, kubelets) {
+		steps := stepsOf(need.Gate, instances, kubelets)
+		for n := range steps {
+			if len(need.By) == 0 {
+				steps[n].Do, steps[n].Also, steps[n].APIs = Nothing, nil, nil
 			}
-			if component == Kubelet {
-				for _, v := range kubelets.unread(of) {
-					steps = append(steps, kubelets.step(need.Gate, v))
-				}
-			}
-			if len(steps) == 0 {
-				steps = []Step{{Gate: need.Gate, Component: component, State: metav1.ConditionUnknown, Do: Look, Why: noneSeen(component)}}
-			}
-			for n := range steps {
-				if len(need.By) == 0 {
-					steps[n].Do, steps[n].Also, steps[n].APIs = Nothing, nil, nil
-				}
-			}
-			out = append(out, merged(steps)...)
+			out = append(out, steps[n])
 		}
+	}
+	return out
+}
+
+// stepsOf a gate that somebody needs, by component that reads it.
+func stepsOf(gate string, instances []Instance, kubelets Kubelets) []Step {
+	var out []Step
+	for _, component := range Readers(gate) {
+		var steps []Step
+		of := instancesOf(component, instances)
+		for _, i := range of {
+			steps = append(steps, i.step(gate))
+		}
+		if component == Kubelet {
+			for _, v := range kubelets.unread(of) {
+				steps = append(steps, kubelets.step(gate, v))
+			}
+		}
+		if len(steps) == 0 {
+			steps = []Step{{Gate: gate, Component: component, State: metav1.ConditionUnknown, Do: Look, Why: noneSeen(component)}}
+		}
+		out = append(out, merged(steps)...)
 	}
 	return out
 }

@@ -55,9 +55,7 @@ func Preflight(c Cluster, to int) []Finding {
 		found.refused(i, to)
 		found.apis(i, to)
 	}
-	for minor := from + 1; minor <= to; minor++ {
-		found.platform(c, minor)
-	}
+	found.platform(c, from, to)
 	found.kubeletAPI(c, from, to)
 	found.slices(c, from, to)
 	if from < 35 && to >= 35 {
@@ -104,61 +102,36 @@ func (f findings) sorted() []Finding {
 	return out
 }
 
-// platform reports gates that the platform sets by itself and that a minor refuses.
-func (f findings) platform(c Cluster, minor int) {
+// platform reports gates that the platform sets by itself and that a minor refuses, each in the first such minor above that of the
+// component. Kubelets may be older than the API server by minors, and it is theirs that counts for them.
+func (f findings) platform(c Cluster, from, to int) {
 	for _, fixed := range c.Rules.Fixed {
-		text := ""
-		if fixed.Holds(minor) {
-			text = refusal(fixed.Gate, true, minor, minor)
-		}
-		if text == "" || fixed.Holds(minor-1) && refusal(fixed.Gate, true, minor-1, minor-1) != "" {
-			continue
-		}
-		// Whether the condition is met is not known here.
-		if fixed.When != "" {
-			text = "where " + fixed.When + ": " + text
-		}
 		for _, component := range fixed.Components {
-			f.add(Finding{To: minor, Stops: fixed.When == "", Gate: fixed.Gate, Component: component,
-				Text: "the platform sets it by itself, as far as is known of it: " + text})
+			runs := from
+			if component == Kubelet {
+				runs = cmp.Or(c.oldestKubelet(), from)
+			}
+			for minor := runs + 1; minor <= to; minor++ {
+				if text := refusedOfPlatform(fixed, minor); text != "" && refusedOfPlatform(fixed, minor-1) == "" {
+					f.add(Finding{To: minor, Stops: fixed.When == "", Gate: fixed.Gate, Component: component,
+						Text: "the platform sets it by itself, as far as is known of it: " + text})
+				}
+			}
 		}
 	}
 }
 
-// kubeletAPI: kubelets below 1.34 speak resource.k8s.io/v1beta1 only, and API servers from 1.34 on do not serve it unless told to.
-func (f findings) kubeletAPI(c Cluster, from, to int) {
-	const api = "resource.k8s.io/v1beta1"
-	var old int32
-	for _, k := range c.Kubelets {
-		if minor, ok := Minor(k.Version); ok && minor < 34 {
-			old += k.Count
-		}
+// refusedOfPlatform says why a minor refuses a gate that the platform sets, "" where it does not.
+func refusedOfPlatform(fixed profile.FixedGate, minor int) string {
+	if !fixed.Holds(minor) {
+		return ""
 	}
-	if old == 0 || max(from, to) < 34 {
-		return
+	text := refusal(fixed.Gate, true, minor, minor)
+	// Whether the condition is met is not known here.
+	if text != "" && fixed.When != "" {
+		text = "where " + fixed.When + ": " + text
 	}
-	text := fmt.Sprintf("%d kubelet(s) below 1.34 speak %s only: upgrade them with it, or keep --runtime-config=%s=true until they are", old, api, api)
-	for _, fixed := range c.Rules.FixedAPIs {
-		if fixed.GroupVersion == api && !fixed.Holds(34) {
-			f.add(Finding{To: 34, Stops: true, Component: APIServer, Text: text + "; the platform takes that entry away with 1.34 by itself"})
-			return
-		}
-	}
-	readable := false
-	for _, i := range instancesOf(APIServer, c.Instances) {
-		readable = readable || i.Unreadable == ""
-		if i.Unreadable == "" && len(missing(i.RuntimeConfig, api, []string{"resourceclaims", "resourceslices"}, false)) > 0 {
-			f.add(Finding{To: 34, Stops: true, Component: APIServer, Instances: []string{i.Name}, Text: text})
-		}
-	}
-	switch {
-	case readable:
-	case len(c.ResourceAPIs) == 0:
-		f.add(Finding{To: 34, Component: APIServer, Text: text + "; whether it is served is not known"})
-	// It is off by default in each of these versions: where it is served, a flag says so, and stays.
-	case !slices.Contains(c.ResourceAPIs, strings.TrimPrefix(api, "resource.k8s.io/")):
-		f.add(Finding{To: 34, Stops: true, Component: APIServer, Text: text})
-	}
+	return text
 }
 
 // slices: the layout of partitions changed in 1.35.

@@ -14,20 +14,24 @@ import (
 
 // gatesConsistent is False for a needed gate that is off or waits for an API that is not served, and for what is wrong with gates
 // as they are set; Unknown when the settings need a gate that is in no table or one whose state can't be told, or when an API
-// server's /metrics differs from its flags; else True. What only the next Kubernetes version refuses is said, but is no fault yet.
+// server's /metrics differs from its flags; else True. What only the next Kubernetes version refuses, and a value that is given
+// twice, is said, but is no fault yet.
 func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	var off, unheard, unknown, on []string
 	for _, g := range s.FeatureGates.Needed {
-		text := fmt.Sprintf("%s (needed by %s): %s", g.Name, named(g.NeededBy, itself), g.Message)
+		about := fmt.Sprintf("%s (needed by %s): ", g.Name, named(g.NeededBy, itself))
+		text, api := about+g.Message, unserved(g)
 		switch {
 		case len(g.NeededBy) == 0:
 		// No flag could say more of it: most likely the name is misspelled.
 		case !featuregate.InTable(g.Name):
 			unheard = append(unheard, fmt.Sprintf("gpu-dra knows no Kubernetes feature gate %s; check the name in %s", g.Name, named(g.NeededBy, itself)))
+		case api != "" && g.State == metav1.ConditionTrue:
+			off = append(off, about+"on, but "+api)
+		case api != "":
+			off = append(off, about+api+"; "+g.Message)
 		case g.State == metav1.ConditionFalse:
 			off = append(off, text)
-		case unserved(g) != "":
-			off = append(off, fmt.Sprintf("%s (needed by %s): %s", g.Name, named(g.NeededBy, itself), unserved(g)))
 		case g.State == metav1.ConditionUnknown:
 			unknown = append(unknown, text)
 		default:
@@ -37,11 +41,13 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	if text := notServed(in, s); text != "" {
 		off = append(off, text)
 	}
-	var now, later, said []featuregate.Conflict
+	var now, later, said, harmless []featuregate.Conflict
 	for _, c := range s.FeatureGates.Conflicts {
 		switch {
 		case c.Source == sourceMetrics:
 			said = append(said, conflict(c))
+		case conflict(c).Harmless():
+			harmless = append(harmless, conflict(c))
 		case c.Ahead != "":
 			later = append(later, conflict(c))
 		default:
@@ -50,6 +56,9 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	}
 	wrong, ahead, differ := featuregate.Lines(now), featuregate.Lines(later), featuregate.Lines(said)
 	is := func(status metav1.ConditionStatus, reason string, parts ...string) metav1.Condition {
+		if twice := featuregate.Lines(harmless); len(twice) > 0 {
+			parts = append(parts, "given more than once: "+named(twice, itself))
+		}
 		if len(ahead) > 0 {
 			parts = append(parts, "before the next Kubernetes upgrade: "+named(ahead, itself))
 		}
@@ -76,14 +85,15 @@ func gatesConsistent(in Input, s v1alpha1.GPUStackStatus) metav1.Condition {
 	return is(metav1.ConditionTrue, condition.StackGatesOn, "on in every component that reads them: "+strings.Join(on, ", "))
 }
 
-// unserved says what of the API a gate waits for that the API server does not serve.
+// unserved says what of an API somebody waits for that the API server does not serve, and who, "" where nobody does.
 func unserved(g v1alpha1.NeededGate) string {
+	var parts []string
 	for _, a := range g.Actions {
 		if a.Action == string(featuregate.ServeAPI) {
-			return fmt.Sprintf("on, but the API server does not serve %s: add it to --runtime-config", strings.Join(a.RuntimeConfig, ", "))
+			parts = append(parts, fmt.Sprintf("the API server does not serve %s: add it to --runtime-config (%s)", strings.Join(a.RuntimeConfig, ", "), a.Message))
 		}
 	}
-	return ""
+	return strings.Join(parts, "; ")
 }
 
 // notServed says that the one API version gpu-dra uses is not there, where that is known.

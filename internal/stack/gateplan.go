@@ -50,7 +50,7 @@ func actions(gate string, steps []featuregate.Step, advice []featuregate.Advice)
 		a := v1alpha1.GateAction{Component: s.Component, Version: s.Version, Instances: s.Instances, Nodes: s.Nodes, Action: string(s.Do),
 			Also: s.Also, RuntimeConfig: s.APIs, Message: s.Why}
 		for _, one := range advice {
-			if one.Gate == gate && one.Component == s.Component && one.Version == s.Version && slices.Equal(one.Instances, s.Instances) {
+			if one.Gate == gate && one.Component == s.Component && one.Version == s.Version && one.Do == s.Do && slices.Equal(one.Instances, s.Instances) {
 				a.Message = fmt.Sprintf("%s; %s", s.Why, one.Text)
 			}
 		}

@@ -36,6 +36,42 @@ func TestDuplicatedGateIsNamedWithAllThatIsKnownOfIt(t *testing.T) {
 	require.Equal(t, metav1.ConditionTrue, get(t, clean, condition.FeatureGatesConsistent).Status)
 }
 
+// Two masters that agree: it is said who is told twice, and nothing is wrong.
+func TestTheSameValueTwiceIsNoFault(t *testing.T) {
+	in := healthy(t)
+	in.Instances = plane("v1.34.4", "--feature-gates=DRAConsumableCapacity=true", "--feature-gates=DRAConsumableCapacity=true")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	on := true
+	require.Len(t, s.FeatureGates.Conflicts, 3)
+	require.Equal(t, v1alpha1.GateConflict{Gate: "DRAConsumableCapacity", Component: "kube-apiserver", Instance: "api-a", Values: []bool{true, true}, Effective: &on,
+		Message: "kube-apiserver api-a: sets it to true 2 times: nothing behaves otherwise, but a later change of one of them may do nothing, keep one"}, s.FeatureGates.Conflicts[0])
+	c := get(t, s, condition.FeatureGatesConsistent)
+	require.Equal(t, metav1.ConditionTrue, c.Status)
+	require.Equal(t, condition.StackGatesOn, c.Reason)
+	require.Contains(t, c.Message, "given more than once: DRAConsumableCapacity: kube-apiserver api-a, kube-controller-manager kcm-a, kube-scheduler sched-a: sets it to true 2 times")
+
+	// While its flags can't be read it stays, as other conflicts do.
+	in.Instances[0] = instance(featuregate.APIServer, "api-a", "v1.34.4", "$(ARGS)")
+	require.Equal(t, s.FeatureGates.Conflicts, stack.Compute(s, in, start.Add(time.Second)).FeatureGates.Conflicts)
+
+	// A fault beside it is still one.
+	in.Instances = plane("v1.34.4", "--feature-gates=DRAConsumableCapacity=true,DRAConsumableCapacity=true,DRAExtendedResource=true,DRAExtendedResource=false")
+	c = get(t, stack.Compute(v1alpha1.GPUStackStatus{}, in, start), condition.FeatureGatesConsistent)
+	require.Equal(t, condition.StackGatesConflict, c.Reason)
+	require.Contains(t, c.Message, "the last value (false) wins")
+	require.Contains(t, c.Message, "given more than once: ")
+}
+
+// One component that was told and one that goes by its default: the API server takes what the scheduler passes over.
+func TestAGateOfOneComponentAlone(t *testing.T) {
+	in := healthy(t)
+	in.Instances[0] = instance(featuregate.APIServer, "api-a", "v1.34.4", "--feature-gates=DRAConsumableCapacity=true")
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, []v1alpha1.GateConflict{{Gate: "DRAConsumableCapacity", Values: []bool{true},
+		Message: "on in kube-apiserver api-a (set by its flags), off in kube-scheduler sched-a (off by default in 1.34): these components read it, set one value"}}, s.FeatureGates.Conflicts)
+	require.Equal(t, condition.StackGatesConflict, get(t, s, condition.FeatureGatesConsistent).Reason)
+}
+
 func TestWhatStopsTheNextVersionIsNoFaultYet(t *testing.T) {
 	in := healthy(t)
 	in.Instances = plane("v1.36.3", "--feature-gates=SidecarContainers=true")
@@ -195,6 +231,7 @@ func TestAGateWhoseAPIIsNotServedIsAFault(t *testing.T) {
 func TestTheConditionNamesAllThatIsWrong(t *testing.T) {
 	in := healthy(t)
 	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.33.4"))}
+	in.Instances[0] = instance(featuregate.APIServer, "api-a", "v1.34.4", "--runtime-config=resource.k8s.io/v1beta1=true")
 	in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"DRAExtendedResources", "DRAListTypeAttributes", "KubeletPodResourcesDynamicResources"}
 	c := get(t, stack.Compute(v1alpha1.GPUStackStatus{}, in, start), condition.FeatureGatesConsistent)
 	require.Equal(t, condition.StackGatesOff, c.Reason)
@@ -246,7 +283,93 @@ func TestKubeletsOfAPlatformThatSetsTheGate(t *testing.T) {
 	in.Distribution = distributions["Deckhouse"]
 	s = stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
 	require.Equal(t, metav1.ConditionTrue, gateOf(t, s, featuregate.DynamicResourceAllocation).State)
-	require.Empty(t, gateOf(t, s, featuregate.DynamicResourceAllocation).Actions)
+	// That is not all they need: what they speak is dropped by the same platform.
+	require.Equal(t, []v1alpha1.GateAction{{Component: "kube-apiserver", Version: "v1.34.4", Instances: []string{"api-a"}, Action: "ServeAPI", RuntimeConfig: []string{"resource.k8s.io/v1beta1"},
+		Message: "1 kubelet(s) below 1.34 speak no other version, so pods with claims do not start there: upgrade them, or serve it until they are; " +
+			"the platform has no setting for --runtime-config: resource.k8s.io/v1beta1 cannot be switched on"}},
+		gateOf(t, s, featuregate.DynamicResourceAllocation).Actions)
+	in.Nodes = []v1alpha1.GPUNode{node("n1")}
+	s = stack.Compute(s, in, start)
+	require.Empty(t, gateOf(t, s, featuregate.DynamicResourceAllocation).Actions, "they were upgraded")
+}
+
+// Once the control plane is there, kubelets that are not can't read claims: a fault now, not before the next upgrade.
+func TestKubeletsThatTheAPIServerLeftBehind(t *testing.T) {
+	distributions, err := profile.Distributions()
+	require.NoError(t, err)
+	const says = "DynamicResourceAllocation (needed by nodeGroups): "
+	const why = "the API server does not serve resource.k8s.io/v1beta1: add it to --runtime-config (2 kubelet(s) below 1.34 speak no other version, " +
+		"so pods with claims do not start there: upgrade them, or serve it until they are"
+	for name, tc := range map[string]struct {
+		change func(*stack.Input)
+		status metav1.ConditionStatus
+		reason string
+		says   string
+	}{
+		"not served":            {func(*stack.Input) {}, "False", condition.StackGatesOff, says + why + "); not known: kubelet v1.33.4 on 2 node(s)"},
+		"not served, Deckhouse": {func(in *stack.Input) { in.Distribution = distributions["Deckhouse"] }, "False", condition.StackGatesOff, says + "on, but " + why + "; the platform has no setting for --runtime-config"},
+		"not served, no pods of the control plane": {func(in *stack.Input) { in.Instances = nil }, "False", condition.StackGatesOff, says + why},
+		"served, Deckhouse": {func(in *stack.Input) {
+			in.Distribution, in.ResourceAPIs = distributions["Deckhouse"], []string{"v1", "v1beta1"}
+			in.Instances[0] = instance(featuregate.APIServer, "api-a", "v1.34.4", "--runtime-config=resource.k8s.io/v1beta1=true")
+		}, "True", condition.StackGatesOn, ""},
+		"not known": {func(in *stack.Input) {
+			in.Distribution, in.Instances, in.ResourceAPIs = distributions["Deckhouse"], nil, nil
+			in.Unreadable = map[stack.Fact]string{stack.FactResourceAPIs: "timeout", stack.FactInstances: "timeout"}
+		}, "Unknown", condition.StackGatesUnknown, ""},
+		"nobody needs DRA": {func(in *stack.Input) { in.Settings.NodeGroups[0].Passive = true }, "True", condition.StackGatesOn, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healthy(t)
+			in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.33.4")), node("n2", kubelet("v1.33.4")), node("n3")}
+			tc.change(&in)
+			s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+			c := get(t, s, condition.FeatureGatesConsistent)
+			require.Equal(t, tc.status, c.Status, c.Message)
+			require.Equal(t, tc.reason, c.Reason)
+			require.Contains(t, c.Message, tc.says)
+			if name == "not served" {
+				require.Contains(t, s.FeatureGates.Fragments.Kubeadm, "  - name: runtime-config\n    value: resource.k8s.io/v1beta1=true\n")
+			}
+			require.Equal(t, s.FeatureGates, stack.Gates(s, in.Distribution, featuregate.Newest+1, nil), "the command line says the same")
+		})
+	}
+}
+
+// What a needed gate depends on is needed too, by it, and stays so for who knows the cluster by its status only.
+func TestDependenciesOfANeededGate(t *testing.T) {
+	in := healthy(t)
+	in.Instances = plane("v1.36.3")
+	in.Nodes = []v1alpha1.GPUNode{node("n1", kubelet("v1.36.3"))}
+	in.Settings.KubernetesFeatureGates.ExtraRequired = []string{"GangScheduling"}
+	s := stack.Compute(v1alpha1.GPUStackStatus{}, in, start)
+	require.Equal(t, []v1alpha1.GateAction{
+		{Component: "kube-scheduler", Version: "v1.36.3", Instances: []string{"sched-a"}, Action: "SetGate", Also: []string{"GenericWorkload"}, Message: "off by default in 1.36"},
+	}, gateOf(t, s, "GangScheduling").Actions)
+	workload := gateOf(t, s, "GenericWorkload")
+	require.Equal(t, []string{"GangScheduling"}, workload.NeededBy)
+	require.Equal(t, []v1alpha1.GateAction{
+		{Component: "kube-apiserver", Version: "v1.36.3", Instances: []string{"api-a"}, Action: "SetGate", RuntimeConfig: []string{"scheduling.k8s.io/v1alpha2"}, Message: "off by default in 1.36"},
+		{Component: "kube-controller-manager", Version: "v1.36.3", Instances: []string{"kcm-a"}, Action: "SetGate", Message: "off by default in 1.36"},
+		{Component: "kube-scheduler", Version: "v1.36.3", Instances: []string{"sched-a"}, Action: "SetGate", Message: "off by default in 1.36"},
+	}, workload.Actions)
+	require.Contains(t, s.FeatureGates.Fragments.Kubeadm, "apiServer:\n  extraArgs:\n  - name: feature-gates\n    value: GenericWorkload=true\n  - name: runtime-config\n    value: scheduling.k8s.io/v1alpha2=true\n")
+	require.Contains(t, get(t, s, condition.FeatureGatesConsistent).Message, "GenericWorkload (needed by GangScheduling): off in kube-apiserver api-a")
+	require.Equal(t, s.FeatureGates, stack.Gates(s, profile.Distribution{}, featuregate.Newest+1, nil), "the command line says the same")
+
+	// The scheduler alone was told: it waits, and its own gate is on.
+	in.Instances[2] = instance(featuregate.Scheduler, "sched-a", "v1.36.3", "--feature-gates=GangScheduling=true,GenericWorkload=true")
+	s = stack.Compute(s, in, start)
+	require.Equal(t, metav1.ConditionTrue, gateOf(t, s, "GangScheduling").State)
+	require.Equal(t, metav1.ConditionFalse, gateOf(t, s, "GenericWorkload").State)
+	require.Equal(t, condition.StackGatesOff, get(t, s, condition.FeatureGatesConsistent).Reason)
+
+	in.Instances = plane("v1.36.3", "--feature-gates=GangScheduling=true,GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+	s = stack.Compute(s, in, start)
+	require.Equal(t, condition.StackGatesOn, get(t, s, condition.FeatureGatesConsistent).Reason)
+	for _, g := range s.FeatureGates.Needed {
+		require.NotEqual(t, "GenericWorkload", g.Name, "it is there, and the settings do not need it")
+	}
 }
 
 func TestSliceLayoutIsRememberedAndToldToThePreflight(t *testing.T) {

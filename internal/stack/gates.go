@@ -56,8 +56,11 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, s v1alpha1.GPUStackStatu
 	slices.SortFunc(out.Instances, func(a, b v1alpha1.ComponentInstance) int {
 		return cmp.Or(cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
 	})
-	wanted := needs(prev, in)
-	steps := featuregate.Plan(wanted, remembered, kubelets)
+	out.SliceLayout = sliceLayout(prev, in)
+	wanted := featuregate.WithDependencies(needs(prev, in), remembered, kubelets)
+	cluster := featuregate.Cluster{Instances: remembered, Version: s.KubernetesVersion, ResourceAPIs: s.ResourceAPIs, Kubelets: s.KubeletVersions,
+		Needs: wanted, InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}
+	steps := append(featuregate.ForOldKubelets(cluster), featuregate.Plan(wanted, remembered, kubelets)...)
 	advice := featuregate.Advise(steps, in.Distribution.FeatureGates)
 	for _, need := range wanted {
 		gate := v1alpha1.NeededGate{Name: need.Gate, NeededBy: need.By, Components: featuregate.Readers(need.Gate)}
@@ -71,13 +74,11 @@ func featureGates(prev v1alpha1.FeatureGates, in Input, s v1alpha1.GPUStackStatu
 	}
 	out.Conflicts = gateConflicts(prev, now, remembered)
 	out.CrossCheck, out.Conflicts = crossCheck(prev, in.Metrics, remembered, out.Conflicts)
-	out.SliceLayout = sliceLayout(prev, in)
 	out.Distribution = in.Distribution.Name
 	if out.Distribution == "" {
 		out.Distribution = prev.Distribution
 	}
-	out.Upgrade = upgrade(featuregate.Preflight(featuregate.Cluster{Instances: remembered, Version: s.KubernetesVersion,
-		ResourceAPIs: s.ResourceAPIs, Kubelets: s.KubeletVersions, Needs: wanted, InlineCounters: inlineCounters(out.SliceLayout), Rules: in.Distribution.FeatureGates}, to))
+	out.Upgrade = upgrade(featuregate.Preflight(cluster, to))
 	if in.Distribution.FeatureGates.Setting == "" {
 		changes := featuregate.Changes(steps)
 		out.Fragments = v1alpha1.GateFragments{Kubeadm: featuregate.Kubeadm(changes), KubeletConfiguration: featuregate.KubeletConfiguration(changes)}

@@ -58,7 +58,9 @@ func TestGateConflict(t *testing.T) {
 		Message: apiServer + " " + apiServerPod + ": sets it to true, then false: the last value (false) wins without a warning, keep one"}
 	between := v1alpha1.GateConflict{Gate: "DRAPartitionableDevices", Values: []bool{true, false},
 		Message: "set to true in kube-apiserver " + apiServerPod + ", to false in kube-scheduler " + schedulerPod + ": these components read it, set one value"}
-	r.eventually("conflicts named", 90*time.Second, r.conflictsAre(twiceInScheduler, twiceInServer, between))
+	told := v1alpha1.GateConflict{Gate: "DRAConsumableCapacity", Values: []bool{true},
+		Message: "on in kube-scheduler " + schedulerPod + " (set by its flags), off in kube-apiserver " + apiServerPod + " (off by default in 1.34): these components read it, set one value"}
+	r.eventually("conflicts named", 90*time.Second, r.conflictsAre(told, twiceInScheduler, twiceInServer, between))
 	r.eventually("condition says so", 10*time.Second, r.stackIs(condition.FeatureGatesConsistent, "False", condition.StackGatesConflict))
 
 	// A second scheduler, as a control plane of several nodes has it.

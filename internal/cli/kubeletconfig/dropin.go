@@ -3,6 +3,8 @@ package kubeletconfig
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -57,6 +59,10 @@ func DropIn(g *v1alpha1.GPUNodeGroup, numa []int64) ([]byte, error) {
 		}
 		trap = fmt.Sprintf("reservedMemory is for memoryManagerPolicy Static, and counts evictionHard memory.available as %d: %s. It replaces the whole list, with the huge pages that stood there.", hard, reservation.NUMATrap)
 	}
+	where, err := placement(g)
+	if err != nil {
+		return nil, err
+	}
 	body, err := yaml.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func DropIn(g *v1alpha1.GPUNodeGroup, numa []int64) ([]byte, error) {
 	comment(&out, fmt.Sprintf("Memory that kubelets of node group %s keep for the node's own daemons: %s.", g.Name, m.Recommended))
 	comment(&out, m.Why)
 	comment(&out, figures(m))
-	comment(&out, placement(g))
+	comment(&out, where)
 	comment(&out, trap)
 	out.Write(body)
 	return out.Bytes(), nil
@@ -92,16 +98,40 @@ func figures(m *v1alpha1.MemoryReservation) string {
 	return strings.Join(parts, ", ")
 }
 
-func placement(g *v1alpha1.GPUNodeGroup) string {
+// placement says where the figure goes. A group that the platform configures takes a fixed reservation as a whole: a field that is not
+// given is not reserved any more.
+func placement(g *v1alpha1.GPUNodeGroup) (string, error) {
 	for _, o := range g.OwnerReferences {
 		if o.Kind == platform.NodeGroupKind.Kind && strings.HasPrefix(o.APIVersion, platform.NodeGroupKind.Group+"/") {
-			return "NodeGroup " + o.Name + " configures these kubelets: put the figure into " + reservation.FieldPath +
-				".static.memory there, with mode Static; where gpu-dra is installed as a Deckhouse module, memoryReservation.mode Apply does it."
+			auto, err := ofPlatform()
+			if err != nil {
+				return "", err
+			}
+			fields := []string{"memory " + g.Status.MemoryReservation.Recommended.String()}
+			for _, f := range []struct{ name, value string }{{"cpu", auto.CPU}, {"ephemeralStorage", auto.EphemeralStorage}} {
+				if f.value != "" {
+					fields = append(fields, f.name+" "+f.value)
+				}
+			}
+			return fmt.Sprintf("NodeGroup %s configures these kubelets: over %s.mode Auto set mode Static there, and in static all of %s."+
+				"\nStatic reserves the given fields only; what stands there besides memory is what Auto reserves. Where it is Static already, raise memory alone."+
+				"\nWhere gpu-dra is installed as a Deckhouse module, memoryReservation.mode Apply does it.", o.Name, reservation.FieldPath, strings.Join(fields, ", ")), nil
 		}
 	}
 	return "Put this into a file *.conf in the folder that the kubelet's --config-dir names, or the figure into the kubelet's configuration " +
 		"file, node by node, and restart the kubelet.\nWithout --config-dir the kubelet reads no such file, and a flag --system-reserved has the last word over all files." +
-		"\nIf kubeReserved has memory too, take that off the figure: both are kept."
+		"\nIf kubeReserved has memory too, take that off the figure: both are kept.", nil
+}
+
+// ofPlatform is what kubelets are given by the distribution that has node groups of its own.
+func ofPlatform() (profile.KubeletMemory, error) {
+	all, err := profile.Distributions()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name].NodeGroupLabel != "" {
+			return all[name].KubeletMemory, err
+		}
+	}
+	return profile.KubeletMemory{}, err
 }
 
 func evictionHard(name string, m *v1alpha1.MemoryReservation) (int64, error) {

@@ -107,7 +107,10 @@ func TestNodeGroupOfThePlatform(t *testing.T) {
 	g.OwnerReferences = []metav1.OwnerReference{{APIVersion: "deckhouse.io/v1", Kind: "NodeGroup", Name: "gpu", UID: "u"}}
 	out, err := DropIn(g, nil)
 	require.NoError(t, err)
-	require.Contains(t, string(out), "NodeGroup gpu configures these kubelets")
+	// A fixed reservation of memory alone would end what the platform reserves of the rest (deckhouse.md §5.4: 70m, 1Gi).
+	require.Contains(t, string(out), "# NodeGroup gpu configures these kubelets: over spec.kubelet.resourceReservation.mode Auto set mode Static there, "+
+		"and in static all of memory 25068Mi, cpu 70m, ephemeralStorage 1Gi.\n# Static reserves the given fields only;")
+	require.Equal(t, "25068Mi", parsed(t, string(out)).SystemReserved["memory"])
 	require.NotContains(t, string(out), "--config-dir")
 }
 

@@ -63,12 +63,13 @@ func (r *Reconciler) input(ctx context.Context, synced bool) (stack.Input, error
 		return in, fmt.Errorf("namespaces: %w", err)
 	}
 	r.Remote.fill(ctx, &in)
-	r.Metrics.fill(ctx, &in)
 	if pods, err := r.Local.ControlPlane(); err != nil {
 		in.Unreadable[stack.FactInstances] = reason(err)
 	} else {
 		in.Instances = featuregate.FromPods(pods, r.Distribution.ControlPlanePods, in.KubernetesVersion)
 	}
+	// After the flags that they are compared with.
+	r.Metrics.fill(ctx, &in)
 	if err := r.Local.Claims(); err != nil {
 		in.Unreadable[stack.FactClaims] = reason(err)
 	}

@@ -23,24 +23,37 @@ type Metrics struct {
 	Clock clock.PassiveClock
 
 	asked time.Time
-	last  stack.Metrics
+	// answers, the newest last, at most featuregate.AnswersKept.
+	answers    []taken
+	unreadable string
 }
 
-// fill puts the last answers in, asking once more when it is time to.
+// taken is an answer with the flags that API servers had by then: it says nothing of other ones.
+type taken struct {
+	answer featuregate.Answer
+	under  string
+}
+
+// fill puts the last answers in that were given under the flags of in.Instances, asking once more when it is time to. Answers given
+// under others are kept for a while: a pod that is not to be seen for a moment comes back with the flags that it had.
 func (m *Metrics) fill(ctx context.Context, in *stack.Input) {
+	flags := featuregate.ServerFlags(in.Instances)
 	if now := m.Clock.Now(); m.asked.IsZero() || now.Sub(m.asked) >= metricsEvery {
 		m.asked = now
-		m.last.Unreadable = ""
+		m.unreadable = ""
 		if answer, err := m.ask(ctx); err != nil {
-			m.last.Unreadable = metricsReason(err)
+			m.unreadable = metricsReason(err)
 		} else {
-			m.last.Answers = append(m.last.Answers, answer)
-			if n := len(m.last.Answers); n > featuregate.AnswersKept {
-				m.last.Answers = append([]featuregate.Answer(nil), m.last.Answers[n-featuregate.AnswersKept:]...)
-			}
+			m.answers = append(m.answers, taken{answer, flags})
+			m.answers = m.answers[max(0, len(m.answers)-featuregate.AnswersKept):]
 		}
 	}
-	in.Metrics = m.last
+	in.Metrics = stack.Metrics{Unreadable: m.unreadable}
+	for _, t := range m.answers {
+		if t.under == flags {
+			in.Metrics.Answers = append(in.Metrics.Answers, t.answer)
+		}
+	}
 }
 
 func (m *Metrics) ask(ctx context.Context) (featuregate.Answer, error) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/featuregate"
 	"github.com/gpu-dra/gpu-dra/internal/stack"
 )
@@ -65,6 +66,51 @@ func TestMetricsAreReadOnceAMinute(t *testing.T) {
 	require.True(t, first.Answers[0].Gates["DRAExtendedResource"], "what was handed out stays as it was")
 }
 
+// After a gate was changed, what was answered before says nothing of the new flags; what it says of them comes with new answers.
+func TestMetricsUnderOtherFlagsDoNotCount(t *testing.T) {
+	on := 0
+	m, clock := metricsOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "kubernetes_build_info{git_version=\"v1.34.4\"} 1\nkubernetes_feature_enabled{name=\"DRAExtendedResource\",stage=\"ALPHA\"} %d\n", on)
+	}, timeToTest)
+	at := start
+	server := func(flags ...string) []featuregate.Instance {
+		return []featuregate.Instance{featuregate.NewInstance(featuregate.APIServer, "a", "v1.34.4", append([]string{featuregate.APIServer}, flags...))}
+	}
+	status := v1alpha1.GPUStackStatus{}
+	check := func(instances []featuregate.Instance, answers int, conflicts int) {
+		t.Helper()
+		in := stack.Input{Synced: true, KubernetesVersion: "v1.34.4", ResourceAPIs: []string{"v1"}, Instances: instances}
+		m.fill(t.Context(), &in)
+		require.Len(t, in.Metrics.Answers, answers)
+		status = stack.Compute(status, in, at)
+		require.Len(t, status.FeatureGates.Conflicts, conflicts, "%+v", status.FeatureGates.Conflicts)
+	}
+	minute := func() { at = at.Add(metricsEvery); clock.SetTime(at) }
+	for n := range featuregate.AnswersKept {
+		minute()
+		check(server(), n+1, 0)
+	}
+	changed := server("--feature-gates=DRAExtendedResource=true")
+	check(changed, 0, 0)
+	require.Equal(t, "Agrees", status.FeatureGates.CrossCheck.State, "the last word stands until the next answer")
+	on = 1
+	for n := range 3 {
+		minute()
+		check(changed, n+1, 0)
+	}
+	// Its pod is not to be seen for a moment.
+	check(nil, 0, 0)
+	check(changed, 3, 0)
+	// The manifest was changed back, and the API server was not started anew.
+	const rest = featuregate.AnswersKept - 3
+	for range 2 {
+		minute()
+		check(server(), rest, 0)
+	}
+	minute()
+	check(server(), rest, 1)
+}
+
 const timeToTest = 10 * time.Second
 
 func TestMetricsThatCannotBeRead(t *testing.T) {
@@ -110,6 +156,6 @@ func TestMetricsThatCannotBeRead(t *testing.T) {
 	says("", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "kubernetes_feature_enabled{name=\"DRAAdminAccess\",stage=\"BETA\"} 1\n")
 	})
-	require.Empty(t, m.last.Unreadable)
-	require.Len(t, m.last.Answers, 1)
+	require.Empty(t, m.unreadable)
+	require.Len(t, m.answers, 1)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -170,6 +171,25 @@ func requireInstalled(t *testing.T, s *source, a featuregate.API) {
 	require.NotEmpty(t, a.Resources, a.Gate)
 	for _, resource := range a.Resources {
 		require.Regexp(t, `resource := "`+resource+`"; apiResourceConfigSource\.ResourceEnabled\(\w+`+version+`\.SchemeGroupVersion`, string(data), "%s of Kubernetes %s", a.GroupVersion, s.version)
+	}
+}
+
+// featuregate.ForOldKubelets: kubelets read claims as v1beta1 up to 1.33 and as v1 from then on, and try no other version.
+func TestKubeletsReadClaimsInOneVersion(t *testing.T) {
+	for minor, s := range served(t) {
+		if minor < 32 {
+			continue
+		}
+		want := "ResourceV1()"
+		if minor < 34 {
+			want = "ResourceV1beta1()"
+		}
+		data, err := os.ReadFile(filepath.Join(s.dir, "pkg", "kubelet", "cm", "dra", "manager.go"))
+		require.NoError(t, err)
+		spoken := regexp.MustCompile(`ResourceV1\w*\(\)`).FindAllString(string(data), -1)
+		slices.Sort(spoken)
+		require.Equal(t, []string{want}, slices.Compact(spoken), s.version)
+		require.Contains(t, s.groupVersions, "resource.k8s.io/v1beta1", s.version)
 	}
 }
 
