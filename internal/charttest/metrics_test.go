@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 	"github.com/gpu-dra/gpu-dra/internal/tally"
 )
 
@@ -58,36 +59,21 @@ func ofController(t *testing.T) map[string][]string {
 // ofScrape are what Prometheus itself says of a target.
 var ofScrape = map[string]bool{"up": true, "scrape_samples_scraped": true}
 
-// vendorNames are the metrics of the vendors' exporters that profiles name.
+// vendorNames are all metrics that the vendors document (testdata/vendor-metrics.yaml).
 func vendorNames(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	for _, block := range exporterBlocks(t) {
-		for _, r := range block.MetricNames.Renamed {
-			out[r.Was], out[r.Now] = true, true
-		}
-		for _, entries := range block.MetricNames.Series {
-			for _, e := range entries {
-				for _, m := range e.Metrics {
-					out[m] = true
-				}
-			}
+	for _, units := range vendorUnits(t) {
+		for name := range units {
+			out[name] = true
 		}
 	}
 	return out
 }
 
 type exporterBlock struct {
-	MetricNames struct {
-		Labels  map[string]string `json:"labels"`
-		Renamed []struct {
-			Was string `json:"was"`
-			Now string `json:"now"`
-		} `json:"renamed"`
-		Series map[string][]struct {
-			Metrics []string `json:"metrics"`
-		} `json:"series"`
-	} `json:"metricNames"`
+	Metrics     profile.ExporterMetrics `json:"metrics"`
+	MetricNames profile.MetricNames     `json:"metricNames"`
 }
 
 // exporterBlocks are the blocks of the profiles, as the chart has them.
@@ -120,7 +106,7 @@ func TestRulesUseMetricsThatExist(t *testing.T) {
 	for _, name := range names.Recorded {
 		recorded[name] = true
 	}
-	all, _ := prometheusRules(t, allMonitoring(t, false))
+	all := everyRule(t)
 	used, made := map[string]bool{}, map[string]bool{}
 	for _, r := range all {
 		if r.Record != "" {
@@ -134,7 +120,7 @@ func TestRulesUseMetricsThatExist(t *testing.T) {
 			_, known := controller[m]
 			switch {
 			case r.Record != "":
-				require.True(t, vendors[m], "%s: %s is not in the profile", r.Record, m)
+				require.True(t, vendors[m], "%s: no vendor documents %s", r.Record, m)
 			default:
 				require.True(t, known || recorded[m] || ofScrape[m], "%s: %s is in no list", r.Alert, m)
 			}

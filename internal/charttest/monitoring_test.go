@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -283,13 +284,30 @@ func allMonitoring(t *testing.T, deckhouse bool) []client.Object {
 	return objects(t, Options{Values: settings, APIVersions: monitoringAPIs[:2]})
 }
 
+// everyRule are the rules of both modes of exporters: one render has those of its own mode only.
+func everyRule(t *testing.T) []rule {
+	t.Helper()
+	all, _ := prometheusRules(t, allMonitoring(t, false))
+	known := map[string]bool{}
+	for _, r := range all {
+		known[r.Alert] = true
+	}
+	sidecars, _ := prometheusRules(t, objects(t, Options{APIVersions: monitoringAPIs[:2],
+		Values: parse(t, "{nodeGroups: ["+everyVendor(t)+"], exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}}")}))
+	for _, r := range sidecars {
+		if r.Alert != "" && !known[r.Alert] {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 var heading = regexp.MustCompile(`(?m)^## (\S+)$`)
 
 // Each alert leads to its runbook, in both languages, and no runbook is left of an alert that is gone.
 func TestEveryAlertHasItsRunbook(t *testing.T) {
-	all, _ := prometheusRules(t, allMonitoring(t, false))
 	var alerts []string
-	for _, r := range all {
+	for _, r := range everyRule(t) {
 		if r.Alert == "" {
 			continue
 		}
@@ -312,15 +330,22 @@ func TestEveryAlertHasItsRunbook(t *testing.T) {
 
 // Alerts are about what is there: without our PodMonitors nobody knows the name of a scrape's job.
 func TestAlertsThatHaveNothingToLookAtAreLeftOut(t *testing.T) {
+	controller := []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced"}
+	onNodes := []string{"GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}
+	inPods := []string{"GPUDRASidecarFailing"}
+	const sidecars = "exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}\n"
 	for name, c := range map[string]struct {
 		settings string
-		with     []string
-		without  []string
+		with     [][]string
+		without  [][]string
 	}{
-		"all":           {"", []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}, nil},
-		"no PodMonitor": {"monitoring: {podMonitor: Never}", nil, []string{"GPUDRAControllerDown", "GPUDRAControllerNotSynced", "GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
-		"no exporter":   {"exporter: {mode: 'Off'}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
-		"sidecars":      {"exporter: {mode: Sidecar, sidecar: {namespaces: [x]}}", []string{"GPUDRAControllerDown"}, []string{"GPUDRAExporterDown", "GPUDRAExporterMissing", "GPUDRAExporterStale"}},
+		"all":                      {"", [][]string{controller, onNodes}, [][]string{inPods}},
+		"no PodMonitor":            {"monitoring: {podMonitor: Never}", nil, [][]string{controller, onNodes, inPods}},
+		"no exporter":              {"exporter: {mode: 'Off'}", [][]string{controller}, [][]string{onNodes, inPods}},
+		"sidecars":                 {sidecars, [][]string{controller, inPods}, [][]string{onNodes}},
+		"sidecars nowhere":         {"exporter: {mode: Sidecar}", [][]string{controller}, [][]string{onNodes, inPods}},
+		"sidecars, no PodMonitor":  {sidecars + "monitoring: {podMonitor: Never}", nil, [][]string{controller, onNodes, inPods}},
+		"namespaces left from one": {"exporter: {sidecar: {namespaces: [x]}}", [][]string{onNodes}, [][]string{inPods}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, _ := prometheusRules(t, objects(t, Options{Values: parse(t, "nodeGroups: ["+everyVendor(t)+"]\n"+c.settings), APIVersions: monitoringAPIs[:2]}))
@@ -328,14 +353,34 @@ func TestAlertsThatHaveNothingToLookAtAreLeftOut(t *testing.T) {
 			for _, r := range all {
 				alerts[r.Alert] = true
 			}
-			for _, a := range c.with {
+			for _, a := range slices.Concat(c.with...) {
 				require.True(t, alerts[a], a)
 			}
-			for _, a := range c.without {
+			for _, a := range slices.Concat(c.without...) {
 				require.False(t, alerts[a], a)
 			}
 		})
 	}
+}
+
+// Under hooks gpu-dra switches CDI on, and the version of the runtime never says so: the doubt would last for good.
+func TestTheDoubtAboutCDIIsWhereNobodyPreparesNodes(t *testing.T) {
+	has := func(rendered []client.Object) (doubt, notReady bool) {
+		all, _ := prometheusRules(t, rendered)
+		for _, r := range all {
+			doubt = doubt || r.Alert == "GPUDRARuntimeDoubt"
+			notReady = notReady || r.Alert == "GPUDRARuntimeNotReady"
+		}
+		return doubt, notReady
+	}
+	doubt, notReady := has(allMonitoring(t, false))
+	require.True(t, doubt)
+	require.True(t, notReady)
+	doubt, notReady = has(allMonitoring(t, true))
+	require.False(t, doubt)
+	require.True(t, notReady)
+	doubt, _ = has(objects(t, Options{Values: parse(t, "{distribution: Deckhouse, nodeGroups: ["+everyVendor(t)+"]}"), APIVersions: monitoringAPIs}))
+	require.True(t, doubt, "plain Helm writes no NodeGroupConfiguration")
 }
 
 // What Deckhouse's Prometheus selects by, and what its linter asks of rules.
@@ -360,21 +405,31 @@ func TestRulesOnDeckhouse(t *testing.T) {
 	}
 }
 
-var matcher = regexp.MustCompile(`kind="(\w+)", type="(\w+)"`)
+var (
+	matcher = regexp.MustCompile(`kind="(\w+)", type="(\w+)"([^}]*)`)
+	reasons = regexp.MustCompile(`reason[=!~]+"([\w|]+)"`)
+)
 
-// An alert on a condition that nobody writes would never fire.
+// An alert on a condition or a reason that nobody writes would never fire.
 func TestAlertsNameConditionsThatExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, e := range condition.Reasons() {
 		known[e.Kind+" "+e.Type] = true
+		known[e.Kind+" "+e.Type+" "+e.Reason] = true
 	}
-	all, _ := prometheusRules(t, allMonitoring(t, false))
 	found := 0
-	for _, r := range all {
+	for _, r := range everyRule(t) {
 		named := matcher.FindAllStringSubmatch(r.Expr, -1)
 		require.Len(t, named, strings.Count(r.Expr, "gpu_dra_condition{"), r.Expr)
 		for _, m := range named {
 			require.True(t, known[m[1]+" "+m[2]], r.Expr)
+			named := reasons.FindAllStringSubmatch(m[3], -1)
+			require.Len(t, named, strings.Count(m[3], "reason"), r.Expr)
+			for _, list := range named {
+				for _, reason := range strings.Split(list[1], "|") {
+					require.True(t, known[m[1]+" "+m[2]+" "+reason], "%s: %s", r.Expr, reason)
+				}
+			}
 			found++
 		}
 	}

@@ -9,10 +9,16 @@ that run. Sets out.groups. Takes a dict: ctx, root, out.
 {{- $found := dict -}}
 {{- include "gpu-dra.monitoredExporters" (dict "root" $root "out" $found) -}}
 {{- $files := list "cluster" -}}
+{{- if not $ctx.underHooks -}}
+{{- $files = append $files "runtime" -}}
+{{- end -}}
 {{- if include "gpu-dra.monitoringWanted" (list $ctx "podMonitor") -}}
 {{- $files = append $files "controller" -}}
 {{- if and $found.exporters (eq $ctx.settings.exporter.mode "DaemonSet") -}}
 {{- $files = append $files "exporter" -}}
+{{- end -}}
+{{- if and (eq $ctx.settings.exporter.mode "Sidecar") $ctx.settings.exporter.sidecar.namespaces -}}
+{{- $files = append $files "sidecar" -}}
 {{- end -}}
 {{- end -}}
 {{- $watched := list -}}

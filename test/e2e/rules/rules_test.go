@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,22 +54,37 @@ type ruleFile struct {
 	} `json:"groups"`
 }
 
+// exporters are the profiles that have one.
+func exporters(t *testing.T) []profile.Driver {
+	t.Helper()
+	profiles, err := profile.Builtin()
+	require.NoError(t, err)
+	var out []profile.Driver
+	for _, d := range profiles {
+		if d.Exporter != nil {
+			out = append(out, d)
+		}
+	}
+	require.NotEmpty(t, out)
+	return out
+}
+
+// Modes of exporters. With a claim of its own each of them runs on the nodes.
+var (
+	onNodes = map[string]any{"adminAccess": "Always"}
+	inPods  = map[string]any{"mode": "Sidecar", "sidecar": map[string]any{"namespaces": []any{"inference"}}}
+)
+
 // rendered is the spec of the PrometheusRule that the chart makes for every vendor.
-func rendered(t *testing.T, distribution string) (spec []byte, parsed ruleFile) {
+func rendered(t *testing.T, distribution string, exporter map[string]any) (spec []byte, parsed ruleFile) {
 	t.Helper()
 	chart, err := charttest.Load()
 	require.NoError(t, err)
-	profiles, err := profile.Builtin()
-	require.NoError(t, err)
 	var drivers []any
-	for _, d := range profiles {
-		if d.Exporter != nil {
-			drivers = append(drivers, d.Name)
-		}
+	for _, d := range exporters(t) {
+		drivers = append(drivers, d.Name)
 	}
-	require.NotEmpty(t, drivers)
-	// With a claim of its own each of the exporters runs.
-	settings := map[string]any{"distribution": distribution, "exporter": map[string]any{"adminAccess": "Always"}, "nodeGroups": []any{
+	settings := map[string]any{"distribution": distribution, "exporter": exporter, "nodeGroups": []any{
 		map[string]any{"name": "a", "nodeSelector": map[string]any{"b": "c"}, "drivers": drivers}}}
 	documents, _, err := charttest.Render(chart, charttest.Options{Values: settings, APIVersions: apis})
 	require.NoError(t, err)
@@ -89,18 +105,23 @@ func rendered(t *testing.T, distribution string) (spec []byte, parsed ruleFile) 
 
 func TestRulesAreAccepted(t *testing.T) {
 	for _, distribution := range []string{"Deckhouse", "Vanilla"} {
-		t.Run(distribution, func(t *testing.T) {
-			spec, _ := rendered(t, distribution)
-			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), spec, 0o600))
-			run(t, dir, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
-		})
+		for mode, exporter := range map[string]map[string]any{"DaemonSet": onNodes, "Sidecar": inPods} {
+			t.Run(distribution+mode, func(t *testing.T) {
+				spec, _ := rendered(t, distribution, exporter)
+				dir := t.TempDir()
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), spec, 0o600))
+				run(t, dir, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
+			})
+		}
 	}
 }
 
 // unitTests is what is looked at of promtool's own files.
 type unitTests struct {
 	Tests []struct {
+		InputSeries []struct {
+			Series string `json:"series"`
+		} `json:"input_series"`
 		AlertRuleTest []struct {
 			AlertName string `json:"alertname"`
 			ExpAlerts []any  `json:"exp_alerts"`
@@ -112,15 +133,41 @@ type unitTests struct {
 	} `json:"tests"`
 }
 
-// Each alert fires where it should and does not where it should not; each common metric comes out of the vendors' own.
+// bothModes are the rules of both modes of exporters as one file; those that both have are the DaemonSets'.
+func bothModes(t *testing.T) ruleFile {
+	t.Helper()
+	_, all := rendered(t, "Vanilla", onNodes)
+	_, more := rendered(t, "Vanilla", inPods)
+	known := map[string]bool{}
+	for _, g := range all.Groups {
+		known[g.Name] = true
+	}
+	for _, g := range more.Groups {
+		if !known[g.Name] {
+			all.Groups = append(all.Groups, g)
+		}
+	}
+	return all
+}
+
+// recordedSeries is what a rule records, as a query names it: of one profile, or under an old name.
+func recordedSeries(r rule) string {
+	if p := r.Labels["profile"]; p != "" {
+		return r.Record + `{profile="` + p + `"`
+	}
+	return r.Record + "{"
+}
+
+// Each alert fires where it should and does not where it should not; each common metric comes out of each of the vendors' own.
 func TestRulesDoWhatTheyAreFor(t *testing.T) {
-	_, parsed := rendered(t, "Vanilla")
+	parsed := bothModes(t)
 	var names []string
-	recorded := map[string]bool{}
+	// By what is recorded, the metrics that stood there when a test saw it.
+	recorded, seen := map[string]bool{}, map[string]map[string]bool{}
 	for _, g := range parsed.Groups {
 		for i, r := range g.Rules {
 			if r.Record != "" {
-				recorded[r.Record] = true
+				recorded[recordedSeries(r)] = true
 				continue
 			}
 			names = append(names, r.Alert)
@@ -136,7 +183,7 @@ func TestRulesDoWhatTheyAreFor(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	fires, silent, seen := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	fires, silent := map[string]bool{}, map[string]bool{}
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		require.NoError(t, err)
@@ -153,8 +200,15 @@ func TestRulesDoWhatTheyAreFor(t *testing.T) {
 			}
 			for _, q := range test.PromqlExprTest {
 				for name := range recorded {
-					if strings.HasPrefix(q.Expr, name+"{") && len(q.ExpSamples) > 0 {
-						seen[name] = true
+					if !strings.HasPrefix(q.Expr, name) || len(q.ExpSamples) == 0 {
+						continue
+					}
+					if seen[name] == nil {
+						seen[name] = map[string]bool{}
+					}
+					for _, in := range test.InputSeries {
+						metric, _, _ := strings.Cut(in.Series, "{")
+						seen[name][metric] = true
 					}
 				}
 			}
@@ -167,6 +221,27 @@ func TestRulesDoWhatTheyAreFor(t *testing.T) {
 		require.True(t, silent[name], "no test sees %s keep silent", name)
 	}
 	for name := range recorded {
-		require.True(t, seen[name], "no test sees a sample of %s", name)
+		require.NotEmpty(t, seen[name], "no test sees a sample of %s…}", name)
+	}
+	everySourceIsTried(t, parsed, seen)
+}
+
+// everySourceIsTried: of several entries of a profile each has to have made what is recorded in some test, and of renamed metrics each.
+func everySourceIsTried(t *testing.T, parsed ruleFile, seen map[string]map[string]bool) {
+	t.Helper()
+	for _, g := range parsed.Groups {
+		for _, r := range g.Rules {
+			if r.Record == "" {
+				continue
+			}
+			for _, metric := range sources.FindAllStringSubmatch(r.Expr, -1) {
+				if metric[1] != r.Record {
+					require.True(t, seen[recordedSeries(r)][metric[1]], "no test makes %s…} of %s", recordedSeries(r), metric[1])
+				}
+			}
+		}
 	}
 }
+
+// sources are the metrics of an exporter in the expression of a recording rule: each of them has its selector.
+var sources = regexp.MustCompile(`([A-Za-z_:][A-Za-z0-9_:]*)\{`)
