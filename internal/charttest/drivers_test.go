@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-dra/gpu-dra/internal/gpunode"
-	"github.com/gpu-dra/gpu-dra/profiles"
+	"github.com/gpu-dra/gpu-dra/internal/profile"
 )
 
 // What a driver's pod is on a node, with nothing in the settings but the group.
@@ -140,14 +140,17 @@ func TestOverrideOfOneGroupChangesNothingElse(t *testing.T) {
 // Every profile that the chart carries makes pods that a kubelet can start: unique names, volumes that are there, absolute paths.
 func TestEveryProfileMakesAPod(t *testing.T) {
 	t.Parallel()
-	files, err := profiles.Files.ReadDir("drivers")
+	builtin, err := profile.Builtin()
 	require.NoError(t, err)
 	deployed := 0
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".yaml")
+	for _, d := range builtin {
+		name, level := d.Name, ""
+		if d.Plugin.TakesLogLevel() {
+			level = ", logLevel: 4"
+		}
 		for _, more := range []string{"", "partitioning: Dynamic", "passthrough: true"} {
 			in := "nodeGroups: [{name: a, drivers: [" + name + "], nodeSelector: {a: b}, " + more + "}]\n" +
-				"drivers: {" + name + ": {computeDomains: true, driverRoot: /run/driver/, logLevel: 4}}"
+				"drivers: {" + name + ": {computeDomains: true, driverRoot: /run/driver/" + level + "}}"
 			// Not every driver has something for virtual machines, or cuts cards by itself.
 			if said := refusal(t, Options{Values: parse(t, in)}); more != "" && strings.Contains(said, "nodeGroups[0].") {
 				continue
