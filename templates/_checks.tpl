@@ -91,6 +91,7 @@ The checks below take a dict: ctx, found (the dict that gathers the faults), kno
 {{- range $name, $config := .ctx.settings.drivers -}}
 {{- $path := printf "drivers.%s" $name -}}
 {{- include "gpu-dra.checkProfile" (dict "in" $in "name" $name "path" $path) -}}
+{{- include "gpu-dra.checkTaken" (dict "in" $in "driver" $name "config" $config "path" $path) -}}
 {{- $config = $config | default dict -}}
 {{- if and $config.featureGates (not (has $name $in.ctx.facts.refusedDrivers)) -}}
 {{- include "gpu-dra.checkGateNames" (dict "in" $in "driver" $name "gates" $config.featureGates "path" $path "image" $config.image "imagePath" $path) -}}

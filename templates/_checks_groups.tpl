@@ -57,7 +57,8 @@ groups that say the same of it: a cluster may have hundreds. Takes what the chec
 {{- end -}}
 {{- end -}}
 {{- include "gpu-dra.checkObjects" (dict "in" $in "index" $i "group" $group "objects" $objects) -}}
-{{- range $name, $_ := $group.driverOverrides -}}
+{{- range $name, $config := $group.driverOverrides -}}
+{{- include "gpu-dra.checkTaken" (dict "in" $in "driver" $name "config" $config "path" (printf "%s.driverOverrides.%s" $path $name)) -}}
 {{- if not (has $name $group.drivers) -}}
 {{- include "gpu-dra.fault" (list $found (printf "%s.driverOverrides.%s: the group does not run this driver; add it to %s.drivers or remove the override" $path $name $path)) -}}
 {{- end -}}

@@ -19,6 +19,7 @@ dict: found, path (of the profile), profile.
 {{- $volumes := dict -}}
 {{- $always := false -}}
 {{- $uid := false -}}
+{{- $level := false -}}
 {{- range $i, $container := $plugin.containers -}}
 {{- $path := printf "plugin.containers[%d]" $i -}}
 {{- if not $container.when -}}
@@ -29,6 +30,7 @@ dict: found, path (of the profile), profile.
 {{- end -}}
 {{- $_ := set $names $container.name true -}}
 {{- range $j, $arg := $container.args -}}
+{{- $level = or $level (contains "{logLevel}" $arg) -}}
 {{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "%s.args[%d]" $path $j) "text" $arg "allowed" $tokens) -}}
 {{- end -}}
 {{- $variables := dict -}}
@@ -38,6 +40,7 @@ dict: found, path (of the profile), profile.
 {{- end -}}
 {{- $_ := set $variables $env.name true -}}
 {{- $uid = or $uid (eq ($env.field | default "") "metadata.uid") -}}
+{{- $level = or $level (contains "{logLevel}" ($env.value | default "")) -}}
 {{- include "gpu-dra.checkTokens" (dict "in" $in "field" (printf "%s.env[%d].value" $path $j) "text" ($env.value | default "") "allowed" $tokens) -}}
 {{- end -}}
 {{- range $field := list "healthPort" "metricsPort" -}}
@@ -52,6 +55,15 @@ dict: found, path (of the profile), profile.
 {{- end -}}
 {{- if not $always -}}
 {{- include "gpu-dra.ownFault" (list $in "plugin.containers" (printf "%d, none of them without when" (len $plugin.containers)) "at least one that always runs") -}}
+{{- end -}}
+{{- with $plugin.logLevels -}}
+{{- $range := printf "%d to %d" (int .min) (int .max) -}}
+{{- if gt (int .min) (int .max) -}}
+{{- include "gpu-dra.ownFault" (list $in "plugin.logLevels" $range "a range within 0 to 10, its lower end first") -}}
+{{- end -}}
+{{- if not $level -}}
+{{- include "gpu-dra.ownFault" (list $in "plugin.logLevels" $range "none: no container has {logLevel} in its env or args") -}}
+{{- end -}}
 {{- end -}}
 {{- if and $plugin.perPodSockets (not $uid) -}}
 {{- include "gpu-dra.ownFault" (list $in "plugin.perPodSockets" true "an environment variable with the field metadata.uid, from which the plugin names its sockets") -}}

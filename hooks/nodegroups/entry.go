@@ -1,7 +1,6 @@
 package nodegroups
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ func entry(in nodegroup.Input, status v1alpha1.GPUNodeGroupStatus, known values.
 		Name:           g.Name,
 		Found:          p.Lookup == nodegroup.Found,
 		Tolerations:    tolerations(p.Taints, g.Tolerations),
-		KubeletRootDir: cmp.Or(g.KubeletRootDir, p.KubeletRootDir, in.Distribution.KubeletRootDir),
+		KubeletRootDir: nodegroup.KubeletRootDir(in),
 		DevicesPerNode: status.DevicesPerNode,
 		ManyDevices:    nodegroup.ManyDevices(in, known.ManyDevices, now),
 		CDIOff:         nodegroup.CDIOff(in, known.CDIOff, now),
@@ -31,7 +30,6 @@ func entry(in nodegroup.Input, status v1alpha1.GPUNodeGroupStatus, known values.
 	if p.Lookup == nodegroup.Unreadable && known.Name == g.Name {
 		out.Found = known.Found
 		out.Tolerations = known.Tolerations
-		out.KubeletRootDir = cmp.Or(g.KubeletRootDir, known.KubeletRootDir, out.KubeletRootDir)
 	}
 	return out
 }

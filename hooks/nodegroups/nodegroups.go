@@ -89,6 +89,10 @@ func (h hook) run(ctx context.Context, input *pkg.HookInput) error {
 			Distribution:      s.Distribution,
 			Profiles:          s.Profiles,
 		}
+		if in.Platform.Lookup == nodegroup.Unreadable {
+			// The verdict and the templates go by what was known of the NodeGroup.
+			in.Platform.KubeletRootDir = known[g.Name].KubeletRootDir
+		}
 		now := h.now()
 		status := nodegroup.Compute(have.status, in, now)
 		entries = append(entries, entry(in, status, known[g.Name], now))

@@ -202,6 +202,24 @@ func TestNodeGroupLookups(t *testing.T) {
 	w.runQuietly()
 }
 
+// A plugin that no flag tells where the kubelet is would publish devices that nobody can use: it is said, also while the NodeGroup
+// cannot be read.
+func TestKubeletRootThatThePluginCannotUse(t *testing.T) {
+	w := newWorld(t, "nodeGroups: [{name: gpu, drivers: [intel-gpu]}]")
+	w.Put(nodeGroup("gpu", "u1", dedicated), w.Stack())
+	w.run()
+	w.requireReady("gpu", "False", condition.GroupKubeletRoot)
+	require.Contains(t, w.condition("gpu", condition.Ready).Message, `spec.kubelet.rootDir of NodeGroup gpu: found "/data/kubelet", expected "/var/lib/kubelet"`)
+	w.Fail["NodeGroup"] = apierrors.NewForbidden(schema.GroupResource{Group: "deckhouse.io", Resource: "nodegroups"}, "", errors.New("no right"))
+	w.run()
+	w.requireReady("gpu", "False", condition.GroupKubeletRoot)
+	require.Equal(t, "/data/kubelet", w.entries()[0].KubeletRootDir)
+	delete(w.Fail, "NodeGroup")
+	w.Put(nodeGroup("gpu", "u1", nil))
+	w.run()
+	w.requireReady("gpu", "True", condition.GroupNoNodes)
+}
+
 func TestOtherOwnersStay(t *testing.T) {
 	w := newWorld(t, oneGroup)
 	w.Put(nodeGroup("gpu", "u1", nil))

@@ -26,7 +26,11 @@ func fleet(tb testing.TB, n int) map[string]any {
 		if i%10 == 0 {
 			own := map[string]any{}
 			for _, d := range builtin {
-				own[d.Name] = map[string]any{"logLevel": 1, "extraEnv": []any{map[string]any{"name": "GROUP", "value": fmt.Sprint(i)}}}
+				mine := map[string]any{"extraEnv": []any{map[string]any{"name": "GROUP", "value": fmt.Sprint(i)}}}
+				if d.Plugin.TakesLogLevel() {
+					mine["logLevel"] = 1
+				}
+				own[d.Name] = mine
 			}
 			g["driverOverrides"] = own
 		}

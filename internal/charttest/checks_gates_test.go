@@ -24,7 +24,7 @@ customDrivers:
   plugin:
     image: {repository: registry.example/acme, tag: v1.1.0}
     kubeletRoot: /var/lib/kubelet
-    containers: [{name: plugin}]
+    containers: [{name: plugin, args: ["--gates={featureGates}"]}]
 `
 
 // on is a group `g` that runs the driver with more settings.
@@ -53,6 +53,35 @@ func TestGatesThatTheDriverDoesNotKnow(t *testing.T) {
 			`- nodeGroups[0].driverOverrides.acme.featureGates: found the key ""`},
 		// A profile that lists no gate knows none, and every name is passed on.
 		acme + "drivers: {acme: {featureGates: {Foo: true}}}": {},
+	})
+}
+
+// What reaches no plugin would be a setting that does nothing.
+func TestSettingsThatThePluginDoesNotTake(t *testing.T) {
+	const silent = "customDrivers: [{name: x, driverName: x.example, gates: [{name: A}, {name: B}], plugin: {image: {repository: r.example/x, tag: v1}, " +
+		"containers: [{name: x, env: [{name: A, value: a, when: {gate: A}}]}]}}]\n"
+	const group = "nodeGroups: [{name: g, drivers: [x], nodeSelector: {a: b}, driverOverrides: {x: "
+	const none = ", expected none: the plugin of the driver "
+	refused(t, map[string][]string{
+		"drivers: {ascend: {featureGates: {HAMivNPUCore: false}}}": {
+			"- drivers.ascend.featureGates.HAMivNPUCore: found false" + none + "ascend takes no such gate; remove it"},
+		"drivers: {intel-gpu: {image: {tag: nightly}, featureGates: {A: true}}}":                                                   {"- drivers.intel-gpu.featureGates.A: found true" + none},
+		"nodeGroups: [{name: g, drivers: [example], nodeSelector: {a: b}, driverOverrides: {example: {featureGates: {A: true}}}}]": {"- nodeGroups[0].driverOverrides.example.featureGates.A: found true" + none + "example"},
+		"drivers: {ascend: {featureGates: {}}}":                                                                                    {},
+		"drivers: {nvidia: {featureGates: {MPSSupport: true}}}":                                                                    {},
+		silent + "drivers: {x: {featureGates: {A: true}}}":                                                                         {},
+		silent + "drivers: {x: {featureGates: {B: true}}}":                                                                         {"- drivers.x.featureGates.B: found true" + none + "x"},
+		silent + group + "{featureGates: {B: false}}}}]":                                                                           {"- nodeGroups[0].driverOverrides.x.featureGates.B: found false" + none + "x"},
+		"drivers: {rebellions: {logLevel: 0}}":                                                                                     {"- drivers.rebellions.logLevel: found 0" + none + "rebellions takes no log level; remove it"},
+		silent + group + "{logLevel: 1}}}]":                                                                                        {"- nodeGroups[0].driverOverrides.x.logLevel: found 1" + none + "x takes no log level"},
+		"drivers: {hygon: {logLevel: 0}}":                                                                                          {"- drivers.hygon.logLevel: found 0, expected 1 to 5: the plugin of the driver hygon starts with no other"},
+		"drivers: {hygon: {logLevel: 6}}":                                                                                          {"- drivers.hygon.logLevel: found 6, expected 1 to 5"},
+		"drivers: {hygon: {logLevel: 1}}":                                                                                          {},
+		"drivers: {hygon: {logLevel: 5}, nvidia: {logLevel: 10}}":                                                                  {},
+		"drivers: {hygon: {driverRoot: /}, rebellions: {driverRoot: /}}":                                                           {},
+		"nodeGroups: [{name: g, drivers: [hygon, rebellions], nodeSelector: {a: b}}]\n":                                            {},
+		// Installed by other means: what runs there is the user's business.
+		acme + "drivers: {acme: {logLevel: 1, featureGates: {Foo: true}}}": {},
 	})
 }
 

@@ -40,6 +40,8 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 		plugin("containers: [{name: a, env: [{name: X, value: a, when: {gate: B}}]}]"):                                           "plugin.containers[0].env[0].when.gate",
 		plugin("containers: [{name: a}, {name: b, when: {gate: B}}]"):                                                            "plugin.containers[1].when.gate",
 		plugin("containers: [{name: a, healthPort: 9000}, {name: b, metricsPort: 9000}]"):                                        "plugin.containers[1].metricsPort",
+		plugin("containers: [{name: a}], logLevels: {min: 1, max: 5}"):                                                           "plugin.logLevels",
+		plugin("containers: [{name: a, args: ['-v={logLevel}']}], logLevels: {min: 5, max: 1}"):                                  "plugin.logLevels",
 		plugin("containers: [{name: a}], perPodSockets: true"):                                                                   "plugin.perPodSockets",
 		plugin("containers: [{name: a}], waitFor: [{what: x, hostPath: '/{image}', anyOf: [b]}]"):                                "plugin.waitFor[0].hostPath",
 		plugin("containers: [{name: a}], waitFor: [{what: x, hostPath: /a, anyOf: ['{cdiRoot}']}]"):                              "plugin.waitFor[0].anyOf[0]",
@@ -114,8 +116,11 @@ func TestFaultsOfOwnProfiles(t *testing.T) {
 		strings.Replace(plugin("containers: [{name: a}]"), "name: acme", "name: "+long[1:], 1): {},
 		strings.Replace(profile("classes: []"), "name: acme", "name: "+long, 1):                {},
 	})
-	// Braces that are no tokens.
 	refused(t, map[string][]string{
+		plugin("containers: [{name: a, env: [{name: V, value: '{logLevel}'}]}], logLevels: {min: 1, max: 1}"): {},
+		plugin("containers: [{name: a, args: ['{logLevel}']}], logLevels: {min: 0, max: 11}"):                 {"/customDrivers/0/plugin/logLevels/max"},
+		plugin("containers: [{name: a, args: ['{logLevel}']}], logLevels: {min: 1}"):                          {"/customDrivers/0/plugin/logLevels"},
+		// Braces that are no tokens.
 		plugin(`containers: [{name: a, args: ['{"a": 1}', '${HOME}', '{a-b}'], env: [{name: X, value: '{featureGates}'}]}]`): {},
 	})
 }

@@ -43,7 +43,8 @@ func TestNodesOfANodeGroup(t *testing.T) {
 	require.Equal(t, "/var/lib/kubelet/plugins", volumes(ds)["plugins"])
 }
 
-// A plugin that cannot be told where the kubelet is works with one directory only.
+// A plugin that cannot be told where the kubelet is works with one directory only. That the group's is another is a condition of the
+// GPUNodeGroup (TestKubeletRootThatThePluginCannotUse of hooks/nodegroups): a render does not fail for what a NodeGroup says.
 func TestFixedKubeletRoot(t *testing.T) {
 	in := npu + "nodeGroups: [{name: a, drivers: [npu]}]\n"
 	v := parse(t, in)

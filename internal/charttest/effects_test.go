@@ -48,6 +48,7 @@ var readers = map[string]string{
 	"customDrivers[].gates[].requires":               byChecks,
 	"customDrivers[].plugin":                         byChart,
 	"customDrivers[].plugin.kubeletRoot":             byChecks,
+	"customDrivers[].plugin.logLevels":               byChecks,
 	"cluster":                                        byChart,
 	"deviceClasses":                                  byChart,
 	"deviceClasses.create":                           byController,

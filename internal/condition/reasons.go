@@ -107,6 +107,7 @@ var (
 	GroupDriverUnknown       = reason(kindGroup, Ready, "UnknownDriverProfile")
 	GroupNoSelector          = reason(kindGroup, Ready, "NoNodeSelector")
 	GroupNodeGroupMissing    = reason(kindGroup, Ready, "NodeGroupNotFound")
+	GroupKubeletRoot         = reason(kindGroup, Ready, "UnusableKubeletRoot")
 	GroupFound               = reason(kindGroup, NodeGroupFound, "Found")
 	GroupNotFound            = reason(kindGroup, NodeGroupFound, "NotFound")
 	GroupKindAbsent          = reason(kindGroup, NodeGroupFound, "NodeGroupKindAbsent")

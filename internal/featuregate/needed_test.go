@@ -54,6 +54,9 @@ func TestNeeded(t *testing.T) {
 		}), func(s *settings.Settings) {
 			s.Drivers = map[string]settings.DriverConfig{"nvidia": {FeatureGates: map[string]bool{"NVMLDeviceHealthCheck": true}}}
 		}), want: []Need{{"DRAConsumableCapacity", []string{"nodeGroups[name=a].driverOverrides.nvidia.featureGates.ConsumableShares"}}, watched, dra}},
+		"a driver's gate of the same name": {settings: with(group(nothing), func(s *settings.Settings) {
+			s.Drivers = map[string]settings.DriverConfig{"nvidia": {FeatureGates: map[string]bool{"DRAListTypeAttributes": true}}}
+		}), want: []Need{watched, {"DRAListTypeAttributes", []string{"drivers.nvidia.featureGates.DRAListTypeAttributes"}}, dra}},
 		"extended always": {settings: with(group(nothing), func(s *settings.Settings) { s.DeviceClasses.ExtendedResources = "Always" }),
 			want: []Need{{ExtendedResource, []string{"deviceClasses.extendedResources"}}, dra}},
 		"extended never": {settings: with(group(nothing), func(s *settings.Settings) { s.DeviceClasses.ExtendedResources = "Never" }), want: []Need{dra}},

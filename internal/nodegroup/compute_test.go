@@ -97,6 +97,16 @@ func TestReady(t *testing.T) {
 		{"no NodeGroup", func(in *nodegroup.Input) { in.Platform.Lookup = nodegroup.NotFound }, "False", condition.GroupNodeGroupMissing},
 		{"no NodeGroup kind", func(in *nodegroup.Input) { in.Platform.Lookup = nodegroup.KindAbsent }, "True", condition.GroupReady},
 		{"no selector", func(in *nodegroup.Input) { in.Distribution.NodeGroupLabel = "" }, "False", condition.GroupNoSelector},
+		{"kubelets where the plugin cannot find them", func(in *nodegroup.Input) { movedKubelets(in, "/data/kubelet") }, "False", condition.GroupKubeletRoot},
+		{"so, before any node is there", func(in *nodegroup.Input) { movedKubelets(in, "/data/kubelet"); in.Nodes, in.Stack = nil, nil }, "False", condition.GroupKubeletRoot},
+		{"kubelets where they are, in other words", func(in *nodegroup.Input) { movedKubelets(in, "/var/lib/kubelet/") }, "True", condition.GroupReady},
+		{"moved kubelets and a plugin that is told", func(in *nodegroup.Input) { in.Platform.KubeletRootDir = "/data/kubelet" }, "True", condition.GroupReady},
+		{"moved kubelets that are left to another manager", func(in *nodegroup.Input) {
+			movedKubelets(in, "/data/kubelet")
+			in.Group.Passive = true
+			in.Nodes = []v1alpha1.GPUNode{node("a", 8, false, passive)}
+		}, "True", condition.GroupNoNodes},
+		{"so, but for one node", func(in *nodegroup.Input) { movedKubelets(in, "/data/kubelet"); in.Group.Passive = true }, "False", condition.GroupKubeletRoot},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := input(t, append([]v1alpha1.GPUNode(nil), all...)...)
@@ -106,6 +116,31 @@ func TestReady(t *testing.T) {
 			require.Equal(t, c.reason, got.Reason, got.Message)
 		})
 	}
+}
+
+// movedKubelets has the NodeGroup say where its kubelets are, and the group run a driver whose plugin no flag tells it.
+func movedKubelets(in *nodegroup.Input, root string) {
+	in.Platform.KubeletRootDir = root
+	in.Group.Drivers = append(in.Group.Drivers, "intel-gpu")
+}
+
+func TestKubeletRootThatThePluginCannotUse(t *testing.T) {
+	says := func(change func(*nodegroup.Input)) string {
+		in := input(t, node("a", 8, true))
+		change(&in)
+		return find(t, nodegroup.Compute(v1alpha1.GPUNodeGroupStatus{}, in, now), condition.Ready).Message
+	}
+	const rest = `: found "/data/kubelet", expected "/var/lib/kubelet": the plugin of the driver intel-gpu works with no other; ` +
+		"move the kubelets, or take the driver off nodeGroups[name=gpu].drivers"
+	require.Equal(t, "spec.kubelet.rootDir of NodeGroup gpu"+rest, says(func(in *nodegroup.Input) { movedKubelets(in, "/data/kubelet") }))
+	require.Equal(t, "nodeGroups[name=gpu].kubeletRootDir"+rest, says(func(in *nodegroup.Input) {
+		movedKubelets(in, "/var/lib/kubelet")
+		in.Group.KubeletRootDir = "/data/kubelet"
+	}), "the settings go over the NodeGroup")
+	require.Equal(t, "the distribution Deckhouse"+rest, says(func(in *nodegroup.Input) {
+		movedKubelets(in, "")
+		in.Distribution.KubeletRootDir = "/data/kubelet"
+	}))
 }
 
 func TestCounts(t *testing.T) {

@@ -64,6 +64,10 @@ func ready(in Input, s v1alpha1.GPUNodeGroupStatus, members []v1alpha1.GPUNode, 
 	if _, ok := in.Group.Selector(in.Distribution); !ok {
 		return is(no, condition.GroupNoSelector, "nodeGroups[name=%s].nodeSelector is empty and this distribution labels no nodes with their group; set it", in.Group.Name)
 	}
+	// A group that is left to another manager has no plugin, unless a label takes one of its nodes out of that.
+	if fault := kubeletRootFault(in); fault != "" && (!in.Group.Passive || s.Nodes.Expected > 0) {
+		return is(no, condition.GroupKubeletRoot, "%s", fault)
+	}
 	if ok, r, message := controllerFresh(in, now); !ok {
 		return is(unknown, r, "%s", message)
 	}

@@ -102,9 +102,11 @@ func TestPluginsOfTheChartAreTheOnesThatAreCounted(t *testing.T) {
 	}
 }
 
-// What a driver's gates do is asked of the driver: a profile that knows some passes all of them on.
+// What a driver's gates do is asked of the driver: a profile that knows some passes all of them on. The others take none, and the
+// settings may not have any.
 func TestGatesReachThePlugin(t *testing.T) {
 	for _, d := range plugins(t) {
+		require.Equal(t, len(d.Gates) > 0, d.Plugin.TakesGate("Any"), d.Name)
 		if len(d.Gates) == 0 {
 			continue
 		}
@@ -114,6 +116,34 @@ func TestGatesReachThePlugin(t *testing.T) {
 			require.Equal(t, "{featureGates}", e.Value)
 		}
 	}
+}
+
+// A level of the log reaches every container, or the settings may not have one: rebellions has no flag for it, and hygon's plugin checks
+// what it is told (HYGON-AI/k8s-hcu-dra-driver v1.0.0).
+func TestLogLevelsReachThePlugin(t *testing.T) {
+	for _, d := range plugins(t) {
+		require.Equal(t, d.Name != "rebellions", d.Plugin.TakesLogLevel(), d.Name)
+		for _, c := range d.Plugin.Containers {
+			alone := &Plugin{Containers: []Container{c}}
+			require.Equal(t, d.Plugin.TakesLogLevel(), alone.TakesLogLevel(), "%s/%s", d.Name, c.Name)
+		}
+		var want *LogLevels
+		if d.Name == "hygon" {
+			want = &LogLevels{Min: 1, Max: 5}
+		}
+		require.Equal(t, want, d.Plugin.LogLevels, d.Name)
+	}
+}
+
+// A part that is there with a gate takes that gate, whatever the plugin is told.
+func TestTakesGate(t *testing.T) {
+	p := &Plugin{Containers: []Container{{Name: "a", Env: []Env{{Name: "A", Value: "1", When: &When{Gate: "Env"}}}}},
+		Rules: []Rule{{When: &When{Gate: "Rule"}}}, NamespaceRules: []Rule{{When: &When{Since: "1.0"}}}}
+	for gate, want := range map[string]bool{"Env": true, "Rule": true, "Other": false} {
+		require.Equal(t, want, p.TakesGate(gate), gate)
+	}
+	p.Containers[0].Env[0].Value = "--gates={featureGates}"
+	require.True(t, p.TakesGate("Other"))
 }
 
 // Which drivers are privileged, and which are experimental, is decided here and not by the way.

@@ -1,6 +1,11 @@
 package profile
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Plugin is the driver's kubelet plugin as the chart runs it: one DaemonSet a node group.
 //
@@ -12,6 +17,8 @@ type Plugin struct {
 	Image PluginImage `json:"image"`
 	// KubeletRoot is the only root directory of a kubelet that the plugin works with; empty: any.
 	KubeletRoot string `json:"kubeletRoot,omitempty"`
+	// LogLevels are those that the plugin starts with; nil: whatever the settings allow.
+	LogLevels *LogLevels `json:"logLevels,omitempty"`
 	// PerPodSockets: the sockets carry the pod's uid, so a new pod may start beside the one it replaces (maxSurge 1).
 	PerPodSockets bool `json:"perPodSockets,omitempty"`
 	// Tolerations of the plugin's pods besides those of the group.
@@ -26,6 +33,37 @@ type Plugin struct {
 	NamespaceRules []Rule `json:"namespaceRules,omitempty"`
 	// Unverified says what is not known for sure about this plugin: it is experimental. Empty: nothing.
 	Unverified []string `json:"unverified,omitempty"`
+}
+
+// LogLevels is a range of levels of a log, both ends among them.
+type LogLevels struct {
+	Min int32 `json:"min"`
+	Max int32 `json:"max"`
+}
+
+// MaxLogLevel is the highest level that the settings take.
+const MaxLogLevel = 10
+
+// TakesLogLevel says whether a container of the plugin is told the level of its log.
+func (p *Plugin) TakesLogLevel() bool { return p.holds("{logLevel}") }
+
+// TakesGate says whether a feature gate of the driver does something: the plugin is told all that are set, or a part of it is there with
+// this one only.
+func (p *Plugin) TakesGate(name string) bool {
+	taken := p.holds("{featureGates}")
+	p.eachWhen(func(_ string, w *When) { taken = taken || w.Gate == name })
+	return taken
+}
+
+// holds says whether a token is in env or args of a container.
+func (p *Plugin) holds(token string) bool {
+	for _, c := range p.Containers {
+		if slices.ContainsFunc(c.Args, func(a string) bool { return strings.Contains(a, token) }) ||
+			slices.ContainsFunc(c.Env, func(e Env) bool { return strings.Contains(e.Value, token) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // PluginImage is the image that the vendor publishes.

@@ -30,6 +30,7 @@ func (c *checker) plugin(d *Driver) {
 	if r := p.KubeletRoot; r != "" && (!strings.HasPrefix(r, "/") || !plainPath(r) || strings.Contains(r, "{")) {
 		c.wrong("plugin.kubeletRoot", r, "an absolute path without tokens")
 	}
+	c.logLevels(p)
 	c.tolerations("plugin.", p.Tolerations)
 	for i, w := range p.WaitFor {
 		c.wait(fmt.Sprintf("plugin.waitFor[%d].", i), w)
@@ -45,6 +46,20 @@ func (c *checker) plugin(d *Driver) {
 		if strings.TrimSpace(u) == "" {
 			c.wrong(fmt.Sprintf("plugin.unverified[%d]", i), u, "what is not known for sure, in a few words")
 		}
+	}
+}
+
+func (c *checker) logLevels(p *Plugin) {
+	l := p.LogLevels
+	if l == nil {
+		return
+	}
+	found := phrase(fmt.Sprintf("%d to %d", l.Min, l.Max))
+	if l.Min < 0 || l.Max > MaxLogLevel || l.Min > l.Max {
+		c.wrong("plugin.logLevels", found, fmt.Sprintf("a range within 0 to %d, its lower end first", MaxLogLevel))
+	}
+	if !p.TakesLogLevel() {
+		c.wrong("plugin.logLevels", found, "none: no container has {logLevel} in its env or args")
 	}
 }
 

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -15,9 +16,20 @@ import (
 // customDrivers are reported by Profiles. A claim template that names an unknown driver is reported on its own object.
 func Problems(s *Settings, profiles *profile.Set, d profile.Distribution) []Problem {
 	out := groupProblems(s, profiles, d)
+	// What replaces a built-in profile and is faulty is a problem of its own; nobody knows what it would take.
+	refused := RefusedDrivers(s, profiles)
+	for i, g := range s.NodeGroups {
+		for _, name := range sortedKeys(g.DriverOverrides) {
+			if p, ok := profiles.ByName(name); ok && !slices.Contains(refused, name) {
+				out = append(out, driverProblems(fmt.Sprintf("nodeGroups[%d].driverOverrides.%s", i, name), g.DriverOverrides[name], p)...)
+			}
+		}
+	}
 	for _, name := range sortedKeys(s.Drivers) {
-		if _, ok := profiles.ByName(name); !ok {
+		if p, ok := profiles.ByName(name); !ok {
 			out = append(out, Problem{"drivers." + name, unknownProfile(name, profiles)})
+		} else if !slices.Contains(refused, name) {
+			out = append(out, driverProblems("drivers."+name, s.Drivers[name], p)...)
 		}
 	}
 	out = append(out, exporterProblems(s, profiles)...)

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/gpu-dra/gpu-dra/internal/profile"
@@ -27,6 +28,7 @@ func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) [
 				out = append(out, Problem{fmt.Sprintf("%s.drivers[%d]", path, j), unknownProfile(name, profiles)})
 			}
 		}
+		out = append(out, kubeletRootProblems(path, g, profiles)...)
 		out = append(out, sameObjects(i, g, profiles, podsOf)...)
 		for _, name := range sortedKeys(g.DriverOverrides) {
 			if !slices.Contains(g.Drivers, name) {
@@ -34,6 +36,22 @@ func groupProblems(s *Settings, profiles *profile.Set, d profile.Distribution) [
 					"the group does not run this driver; add it to %s.drivers or remove the override", path)})
 			}
 		}
+	}
+	return out
+}
+
+// kubeletRootProblems are drivers of a group whose plugin works with another root directory of the kubelet than the settings say. What
+// the platform says of it is a condition of the group (internal/nodegroup).
+func kubeletRootProblems(at string, g NodeGroup, profiles *profile.Set) []Problem {
+	var out []Problem
+	for _, name := range g.Drivers {
+		p, ok := profiles.ByName(name)
+		if !ok || p.Plugin == nil || p.Plugin.KubeletRoot == "" || g.KubeletRootDir == "" || path.Clean(g.KubeletRootDir) == path.Clean(p.Plugin.KubeletRoot) {
+			continue
+		}
+		out = append(out, Problem{at + ".kubeletRootDir", fmt.Sprintf(
+			"found %q, expected %q: the plugin of the driver %s works with no other; move the kubelets, or take the driver off %s.drivers",
+			g.KubeletRootDir, p.Plugin.KubeletRoot, name, at)})
 	}
 	return out
 }

@@ -54,6 +54,10 @@ func TestProblems(t *testing.T) {
 			"nodeGroups[0].driverOverrides.example: the group does not run this driver; add it to nodeGroups[0].drivers or remove the override"}},
 		"settings of an unknown driver": {"drivers: {nvdia: {logLevel: 1}}", vanilla, []string{
 			`drivers.nvdia: found "nvdia", expected one of: example, nvidia, or a profile of your own in customDrivers`}},
+		"gate that no plugin takes": {"drivers: {example: {featureGates: {A: true}}, nvidia: {featureGates: {A: true}}}", vanilla, []string{
+			"drivers.example.featureGates.A: found true, expected none: the plugin of the driver example takes no such gate; remove it"}},
+		"so on a group": {"nodeGroups: [{name: a, drivers: [example], driverOverrides: {example: {featureGates: {A: false}, logLevel: 10}}}]", deckhouse, []string{
+			"nodeGroups[0].driverOverrides.example.featureGates.A: found false, expected none: the plugin of the driver example takes no such gate; remove it"}},
 		"unknown class": {"deviceClasses: {classes: {gpu.nvidia: {create: Never}}}", vanilla, []string{
 			"deviceClasses.classes.gpu.nvidia: no driver profile and no entry of deviceClasses.extra has a class of this name"}},
 		"class taken": {"deviceClasses: {extra: [{name: gpu.nvidia.com, selectors: ['true'], driver: x}], classes: {gpu.nvidia.com: {}}}", vanilla, []string{
@@ -75,6 +79,39 @@ func TestProblems(t *testing.T) {
 			require.Equal(t, c.want, lines(Problems(parse(t, c.in), set, c.d)))
 		})
 	}
+}
+
+// A level of the log goes to the plugins that take one, as far as they do; a profile that is refused is judged by nobody.
+func TestLogLevelsOfPlugins(t *testing.T) {
+	const plugin = "customDrivers: [{name: x, driverName: x.example, plugin: {image: {repository: r, tag: v1}, containers: [{name: x"
+	for in, want := range map[string][]string{
+		"drivers: {hygon: {logLevel: 0}}": {"drivers.hygon.logLevel: found 0, expected 1 to 5: the plugin of the driver hygon starts with no other"},
+		"drivers: {hygon: {logLevel: 6}}": {"drivers.hygon.logLevel: found 6, expected 1 to 5: the plugin of the driver hygon starts with no other"},
+		"drivers: {hygon: {logLevel: 1}}": nil,
+		"drivers: {hygon: {logLevel: 5}}": nil,
+		"drivers: {hygon: {}}":            nil,
+		"drivers: {rebellions: {logLevel: 4}}": {
+			"drivers.rebellions.logLevel: found 4, expected none: the plugin of the driver rebellions takes no log level; remove it"},
+		plugin + ", args: ['-v={logLevel}']}]}}]\ndrivers: {x: {logLevel: 10}}":                                              nil,
+		plugin + "}]}}]\ndrivers: {x: {logLevel: 10}}":                                                                       {"drivers.x.logLevel: found 10, expected none: the plugin of the driver x takes no log level; remove it"},
+		"customDrivers: [{name: x, driverName: x.example}]\ndrivers: {x: {logLevel: 10, featureGates: {A: true}}}":           nil,
+		"customDrivers: [{name: hygon, driverName: a.b, memory: {unit: Mi}}]\ndrivers: {hygon: {logLevel: 10}}":              nil,
+		"customDrivers: [{name: ascend, driverName: a.b, memory: {unit: Mi}}]\ndrivers: {ascend: {featureGates: {A: true}}}": nil,
+	} {
+		s := parse(t, in)
+		set, _ := Profiles(s)
+		require.Equal(t, want, lines(Problems(s, set, profile.Distribution{Name: "Vanilla"})), in)
+	}
+}
+
+func TestKubeletRootOfPlugins(t *testing.T) {
+	s := parse(t, "nodeGroups: [{name: a, drivers: [intel-gpu, nvidia], nodeSelector: {a: b}, kubeletRootDir: /data/kubelet}]")
+	set, _ := Profiles(s)
+	problems := func() []string { return lines(Problems(s, set, profile.Distribution{Name: "Vanilla"})) }
+	require.Equal(t, []string{`nodeGroups[0].kubeletRootDir: found "/data/kubelet", expected "/var/lib/kubelet": the plugin of the driver intel-gpu works with no other; ` +
+		"move the kubelets, or take the driver off nodeGroups[0].drivers"}, problems())
+	s.NodeGroups[0].KubeletRootDir = "/var/lib/kubelet/"
+	require.Empty(t, problems())
 }
 
 func TestTwoProfilesWithOneClass(t *testing.T) {
