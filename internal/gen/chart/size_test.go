@@ -21,7 +21,7 @@ import (
 
 const (
 	// maxChart of all files unpacked: it leaves room in the release's Secret for the manifest.
-	maxChart = 500 << 10
+	maxChart = 540 << 10
 	// maxSecret is what an API server accepts as the data of one Secret; Helm keeps a release in one.
 	maxSecret = 1 << 20
 )
