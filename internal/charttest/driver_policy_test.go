@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -173,7 +174,29 @@ func TestAPluginWritesSlicesOfItsOwnNodeOnly(t *testing.T) {
 		}
 	}
 	// Whoever else writes slices is none of its business.
-	for _, user := range []string{"system:serviceaccount:gpu-dra-system:driver-npu2", "system:serviceaccount:kube-system:driver-npu", "system:node:n1", ""} {
+	for _, user := range []string{"system:serviceaccount:gpu-dra-system:driver-npu2", "system:serviceaccount:gpu-dra-system:driver-npu", "system:serviceaccount:gpu-dra-system:driver-npu-b",
+		"system:serviceaccount:gpu-dra-system:driver-npu-a2", "system:serviceaccount:gpu-dra-system:driver-npu-", "system:serviceaccount:kube-system:driver-npu-a", "system:node:n1", ""} {
 		require.Nil(t, p.says(t, authenticationv1.UserInfo{Username: user}, nil, other), user)
+	}
+}
+
+// One policy a driver, for the accounts of all its groups; the name of one may begin as those of another driver do.
+func TestPoliciesOfSeveralGroupsAndDrivers(t *testing.T) {
+	all := objects(t, Options{Values: parse(t, `
+customDrivers:
+- {name: gpu, driverName: gpu.example, plugin: {image: {repository: r.example/a, tag: v1}, containers: [{name: a}]}}
+- {name: gpu-x, driverName: gpu-x.example, plugin: {image: {repository: r.example/a, tag: v1}, containers: [{name: a}]}}
+nodeGroups:
+- {name: a, drivers: [gpu, gpu-x], nodeSelector: {a: b}}
+- {name: b, drivers: [gpu], nodeSelector: {a: c}}
+`)})
+	accounts := map[string]string{"driver-gpu-a": "gpu", "driver-gpu-b": "gpu", "driver-gpu-x-a": "gpu-x"}
+	for _, driver := range []string{"gpu", "gpu-x"} {
+		p := compiled(t, Find[*admissionregistrationv1.ValidatingAdmissionPolicy](all, "gpu-dra-driver-"+driver))
+		for account, of := range accounts {
+			require.NotNil(t, Find[*corev1.ServiceAccount](all, account))
+			says := p.says(t, authenticationv1.UserInfo{Username: "system:serviceaccount:gpu-dra-system:" + account}, nil, slice(of+".example", "n1"))
+			require.Equal(t, driver == of, says != nil, "%s by the policy of %s", account, driver)
+		}
 	}
 }

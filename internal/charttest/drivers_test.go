@@ -1,6 +1,8 @@
 package charttest
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,9 +11,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gpu-dra/gpu-dra/internal/gpunode"
 	"github.com/gpu-dra/gpu-dra/internal/profile"
+	"github.com/gpu-dra/gpu-dra/internal/values"
 )
 
 // What a driver's pod is on a node, with nothing in the settings but the group.
@@ -30,7 +34,7 @@ func TestDriverDaemonSet(t *testing.T) {
 	require.LessOrEqual(t, *ds.Spec.RevisionHistoryLimit, int32(2))
 
 	pod := ds.Spec.Template.Spec
-	require.Equal(t, "driver-npu", pod.ServiceAccountName)
+	require.Equal(t, "driver-npu-a", pod.ServiceAccountName)
 	require.True(t, *pod.AutomountServiceAccountToken)
 	require.Equal(t, "system-node-critical", pod.PriorityClassName)
 	require.Equal(t, map[string]string{"a": "b"}, pod.NodeSelector)
@@ -110,30 +114,68 @@ func TestUpdateStrategy(t *testing.T) {
 	require.NotEqual(t, "0", unavailable)
 }
 
-// Changing the gates of one group touches what carries its name, and the file and digest of the controller.
+// Changing settings of one group touches what is labelled with it, and the file and digest of the controller: what its pods may then do,
+// those of other groups may not.
 func TestOverrideOfOneGroupChangesNothingElse(t *testing.T) {
-	groups := func(override string) map[string]string {
-		in := npu + "nodeGroups:\n- {name: a, drivers: [npu, example], nodeSelector: {a: b}" + override + "}\n" +
+	const (
+		controllers = "*v1.ConfigMap gpu-dra-system/controller-config, *v1.Deployment gpu-dra-system/controller"
+		pods        = "*v1.DaemonSet gpu-dra-system/driver-npu-a"
+		exception   = "*unstructured.Unstructured d8-gpu-dra/driver-npu-a"
+	)
+	groups := func(override string) string {
+		return npu + "nodeGroups:\n- {name: a, drivers: [npu, example], nodeSelector: {a: b}" + override + "}\n" +
 			"- {name: b, drivers: [npu], nodeSelector: {a: c}}\n"
-		return byID(t, objects(t, Options{Values: parse(t, in)}))
 	}
-	before := groups("")
-	for _, override := range []string{
-		", driverOverrides: {npu: {featureGates: {Health: false}}}", ", partitioning: Dynamic", ", passthrough: true",
-		", driverOverrides: {npu: {logLevel: 6, image: {tag: v1.2.4}, driverRoot: /run/npu}}",
+	plain := func(override string) []client.Object { return objects(t, Options{Values: parse(t, groups(override))}) }
+	module := func(override string) []client.Object {
+		o := hooks(t, groups(override), values.NodeGroup{})
+		o.APIVersions = []string{exceptionAPI}
+		return objects(t, o)
+	}
+	for _, c := range []struct {
+		override string
+		// own are the objects of the group that differ besides its pods.
+		own []string
+		// asks: the pods ask for something else of a node.
+		asks bool
+	}{
+		{override: ", driverOverrides: {npu: {featureGates: {Health: false}}}"},
+		{override: ", partitioning: Dynamic"},
+		{override: ", passthrough: true"},
+		{override: ", driverOverrides: {npu: {logLevel: 6, image: {tag: v1.2.4}, driverRoot: /run/npu}}", asks: true},
+		{override: ", driverOverrides: {npu: {featureGates: {Share: true}}}", own: []string{"*v1.Role %s/driver-npu:a", "*v1.RoleBinding %s/driver-npu:a"}, asks: true},
+		{override: ", driverOverrides: {npu: {computeDomains: true}}", own: []string{"*v1.ClusterRole /%s:driver-npu:a", "*v1.ClusterRoleBinding /%s:driver-npu:a"}, asks: true},
 	} {
-		var changed []string
-		after := groups(override)
-		require.Len(t, after, len(before), override)
-		for id, object := range before {
-			if after[id] != object {
-				changed = append(changed, id)
+		for namespace, render := range map[string]func(string) []client.Object{"gpu-dra-system": plain, "d8-gpu-dra": module} {
+			want := strings.Split(strings.ReplaceAll(controllers+", "+pods, "gpu-dra-system", namespace), ", ")
+			if c.asks && namespace == "d8-gpu-dra" {
+				want = append(want, exception)
+			}
+			for _, id := range c.own {
+				place := namespace
+				if strings.HasPrefix(id, "*v1.ClusterRole") {
+					place = map[string]string{"gpu-dra-system": "gpu-dra", "d8-gpu-dra": "d8:gpu-dra"}[namespace]
+				}
+				want = append(want, fmt.Sprintf(id, place))
+			}
+			before, list := byID(t, render("")), render(c.override)
+			after := byID(t, list)
+			changed := map[string]bool{}
+			for id := range before {
+				changed[id] = after[id] != before[id]
+			}
+			for id := range after {
+				changed[id] = after[id] != before[id]
+			}
+			maps.DeleteFunc(changed, func(_ string, differs bool) bool { return !differs })
+			require.ElementsMatch(t, want, slices.Collect(maps.Keys(changed)), "%s in %s", c.override, namespace)
+			for _, o := range list {
+				id := fmt.Sprintf("%T %s/%s", o, o.GetNamespace(), o.GetName())
+				if changed[id] && !slices.Contains(want[:2], id) {
+					require.Equal(t, "a", o.GetLabels()["gpu-dra.deckhouse.io/node-group"], id)
+				}
 			}
 		}
-		slices.Sort(changed)
-		require.Equal(t, []string{
-			"*v1.ConfigMap gpu-dra-system/controller-config", "*v1.DaemonSet gpu-dra-system/driver-npu-a", "*v1.Deployment gpu-dra-system/controller",
-		}, changed, override)
 	}
 }
 

@@ -3,12 +3,14 @@ package charttest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -165,7 +167,7 @@ func bound(t *testing.T, list []client.Object) []string {
 			if name == "" {
 				continue
 			}
-			require.Equal(t, o.Labels["app.kubernetes.io/component"], name)
+			require.Equal(t, o.Name, name)
 			if asked[name] == nil {
 				asked[name] = map[string]bool{}
 			}
@@ -193,18 +195,18 @@ func bound(t *testing.T, list []client.Object) []string {
 	return names
 }
 
-// An exception allows what the pods of its component ask for, all of it and nothing else.
+// An exception allows what the pods of its component on one group ask for, all of it and nothing else.
 func TestExceptionsCoverExactlyWhatPodsAskFor(t *testing.T) {
-	require.Equal(t, []string{"driver-acme", "driver-nvidia", "exporter-nvidia"}, bound(t, objects(t, deckhouse(t, versions[0], true))))
+	require.Equal(t, []string{"driver-acme-npu", "driver-nvidia-gpu-a100", "exporter-nvidia-gpu-a100"}, bound(t, objects(t, deckhouse(t, versions[0], true))))
 	for _, metrics := range []string{"Default", "Profiling"} {
 		all := everything(t)
 		all.Values["exporter"] = map[string]any{"metrics": metrics}
 		all.Values = underHooks(t, all.Values, values.Internal{Cluster: values.Cluster{Distribution: "Deckhouse"}})
 		all.APIVersions = []string{exceptionAPI}
 		names := bound(t, objects(t, all))
-		require.Contains(t, names, "driver-amd")
-		require.Contains(t, names, "exporter-amd")
-		require.NotContains(t, names, "exporter-example")
+		require.Contains(t, names, "driver-amd-amd-a")
+		require.Contains(t, names, "exporter-amd-amd-a")
+		require.NotContains(t, names, "exporter-example-example-a")
 
 		all.APIVersions = nil
 		require.Empty(t, bound(t, objects(t, all)), "nobody knows the kind")
@@ -212,4 +214,36 @@ func TestExceptionsCoverExactlyWhatPodsAskFor(t *testing.T) {
 	in := everything(t)
 	in.APIVersions = []string{exceptionAPI}
 	require.Empty(t, bound(t, objects(t, in)), "a plain Helm install is in no system namespace")
+}
+
+// A pod names its exception in a label, and a label holds 63 characters.
+func TestLongNamesOfExceptions(t *testing.T) {
+	exceptions := func(groups ...string) []string {
+		in := npu + "nodeGroups:\n"
+		for _, g := range groups {
+			in += "- {name: " + g + ", drivers: [npu]}\n"
+		}
+		o := Options{Values: underHooks(t, parse(t, in), values.Internal{}), APIVersions: []string{exceptionAPI}}
+		var names []string
+		for _, o := range objects(t, o) {
+			if u, ok := o.(*unstructured.Unstructured); ok && u.GetKind() == "SecurityPolicyException" {
+				names = append(names, u.GetName())
+			}
+			if ds, ok := o.(*appsv1.DaemonSet); ok {
+				require.Empty(t, validation.IsValidLabelValue(ds.Spec.Template.Labels[exceptionLabel]))
+				names = append(names, ds.Spec.Template.Labels[exceptionLabel])
+			}
+		}
+		require.Len(t, names, 2*len(groups))
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	fits := strings.Repeat("g", 63-len("driver-npu-"))
+	require.Equal(t, []string{"driver-npu-" + fits}, exceptions(fits))
+	long := exceptions(strings.Repeat("g", 62)+"a", strings.Repeat("g", 62)+"b", strings.Repeat("g", 42)+"-"+strings.Repeat("g", 20))
+	require.Len(t, long, 3, "alike at their beginning, and still different")
+	for _, name := range long {
+		require.LessOrEqual(t, len(name), 63)
+		require.Regexp(t, `^driver-npu-g+-[0-9a-f]{8}$`, name)
+	}
 }

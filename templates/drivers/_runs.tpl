@@ -2,9 +2,9 @@
 Which drivers run where, found out once a render: $.gpuDra.driverRuns, a list by profile name of
 
   name, profile, plugin
-  component     driver-<name>: also the ServiceAccount and, with a group after it, the DaemonSet
-  runs          one a node group: group, facts (of the group, from hooks), variant, passive
-  variants      the different ones of the runs
+  component     driver-<name>
+  rules         of the plugin, shared by all groups and not (_rules.tpl)
+  runs          one a node group: group, account (also the name of the DaemonSet), facts (of the group, from hooks), variant, passive
 
 A group that is passive has its DaemonSet too: it runs where a person said so by the label of a node.
 */ -}}
@@ -19,7 +19,9 @@ A group that is passive has its DaemonSet too: it runs where a person said so by
 {{- $profile := get $ctx.profiles $name | default dict -}}
 {{- if $profile.plugin -}}
 {{- if not (hasKey $byDriver $name) -}}
-{{- $_ := set $byDriver $name (dict "name" $name "profile" $profile "plugin" $profile.plugin "component" (printf "driver-%s" $name) "runs" list "variants" list "byKey" dict) -}}
+{{- $rules := dict -}}
+{{- include "gpu-dra.splitRules" (dict "plugin" $profile.plugin "out" $rules) -}}
+{{- $_ := set $byDriver $name (dict "name" $name "profile" $profile "plugin" $profile.plugin "component" (printf "driver-%s" $name) "rules" $rules "runs" list "byKey" dict) -}}
 {{- end -}}
 {{- $driver := get $byDriver $name -}}
 {{- $kubeletRoot := $profile.plugin.kubeletRoot | default $facts.kubeletRootDir | default $group.kubeletRootDir | default $ctx.distribution.kubeletRootDir -}}
@@ -30,14 +32,11 @@ A group that is passive has its DaemonSet too: it runs where a person said so by
 {{- $variant := dict "config" $out.config "gates" $out.gates "kubeletRoot" (clean $kubeletRoot) -}}
 {{- include "gpu-dra.loadVariant" (dict "root" $root "driver" $driver "variant" $variant) -}}
 {{- $_ := set $driver.byKey $key $variant -}}
-{{- if $variant.containerNames -}}
-{{- $_ := set $driver "variants" (append $driver.variants $variant) -}}
-{{- end -}}
 {{- end -}}
 {{- $variant := get $driver.byKey $key -}}
 {{- /* A group for which no container of the plugin is on has no pod. */ -}}
 {{- if $variant.containerNames -}}
-{{- $run := dict "group" $group "facts" $facts "variant" $variant "passive" ($group.passive | default false) -}}
+{{- $run := dict "group" $group "account" (printf "%s-%s" $driver.component $group.name) "facts" $facts "variant" $variant "passive" ($group.passive | default false) -}}
 {{- $_ := set $driver "runs" (append $driver.runs $run) -}}
 {{- end -}}
 {{- end -}}

@@ -9,6 +9,7 @@ the text of their pods is made once. Adds to the dict `variant`, which has confi
   containers    those that are on, as text of the pod's spec
   initContainers, volumes   the same
   containerNames
+  rules, namespaceRules   of its own ServiceAccounts, beside those of all groups
   asks, hostPaths   what its containers and volumes are allowed more than others (_security-policy.tpl)
 
 Takes a dict: root, driver, variant.
@@ -16,6 +17,7 @@ Takes a dict: root, driver, variant.
 {{- define "gpu-dra.loadVariant" -}}
 {{- $ctx := .root.gpuDra -}}
 {{- $plugin := .driver.plugin -}}
+{{- $own := .driver.rules.own -}}
 {{- $variant := .variant -}}
 {{- $config := $variant.config -}}
 {{- $defaults := dict -}}
@@ -52,6 +54,11 @@ Takes a dict: root, driver, variant.
 {{- $_ := set $variant "initContainers" (include "gpu-dra.guardContainer" (dict "root" .root "driver" .driver "variant" $variant "volumes" $volumes) | indent 6) -}}
 {{- $_ := set $variant "containers" (join "\n" $text | indent 6) -}}
 {{- $_ := set $variant "containerNames" $names -}}
+{{- range $name := list "rules" "namespaceRules" -}}
+{{- $rules := dict -}}
+{{- include "gpu-dra.driverRules" (dict "ctx" $ctx "driver" (dict "variants" (list $variant)) "rules" (get $own $name | default list) "out" $rules) -}}
+{{- $_ := set $variant $name $rules.list -}}
+{{- end -}}
 {{- $_ := set $variant "asks" $asks -}}
 {{- $_ := set $variant "hostPaths" $volumes -}}
 {{- $_ := set $variant "volumes" "" -}}

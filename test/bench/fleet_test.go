@@ -34,7 +34,7 @@ func driverPod(i int) *corev1.Pod {
 			Labels: map[string]string{"app.kubernetes.io/name": "gpu-dra", "app.kubernetes.io/component": component},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: nodeName(i), ServiceAccountName: component, AutomountServiceAccountToken: ptr.To(false),
+			NodeName: nodeName(i), ServiceAccountName: component + "-" + groupName(i), AutomountServiceAccountToken: ptr.To(false),
 			Containers: []corev1.Container{{Name: "plugin", Image: "registry.example/plugin:v1"}},
 		},
 	}

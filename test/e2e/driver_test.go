@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	exampleDriver  = "gpu.example.com"
-	examplePlugin  = "dra-example-kubeletplugin"
-	exampleAccount = "driver-example"
+	exampleDriver = "gpu.example.com"
+	examplePlugin = "dra-example-kubeletplugin"
+	// On the node group of exampleSettings.
+	exampleAccount = "driver-example-fake"
 )
 
 const exampleSettings = `

@@ -17,7 +17,7 @@ import (
 
 const guardSettings = "distribution: Vanilla\nnodeGroups:\n- {name: cards, drivers: [nvidia], nodeSelector: {accelerator: card}}\n"
 
-// The guard of a driver's pod, with the rights of the driver's ServiceAccount: it waits for a device plugin to go, for another
+// The guard of a driver's pod, with the rights of its ServiceAccount: it waits for a device plugin to go, for another
 // manager's label and for the files the driver needs, and gives up with the reason.
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestGuard(t *testing.T) {
 	require.NotContains(t, message, "nvidia.com/gpu")
 
 	// It reads its node and nothing else.
-	allowed, refused := r.asked(t, plainNamespace, "driver-nvidia")
+	allowed, refused := r.asked(t, plainNamespace, "driver-nvidia-cards")
 	require.Empty(t, refused)
 	require.Equal(t, map[right]bool{{"get", "", "nodes"}: true}, allowed)
 	r.takeAway(t, right{"get", "", "nodes"})
