@@ -61,7 +61,7 @@ Takes a dict: ctx, driver (its variants), rules, out.
 
 {{- /*
 A role and its binding. Takes a dict: ctx, kind (Role or ClusterRole), name, labels (as text, from a new line), rules, guard (whether the
-guard's own rule is missing among them), accounts.
+guard's own rule is missing among them), runs (whose ServiceAccounts have it).
 */ -}}
 {{- define "gpu-dra.grant" -}}
 ---
@@ -99,9 +99,9 @@ roleRef:
   kind: {{ .kind }}
   name: {{ .name | quote }}
 subjects:
-{{- range .accounts }}
+{{- range .runs }}
 - kind: ServiceAccount
-  name: {{ . | quote }}
+  name: {{ .account | quote }}
   namespace: {{ $.ctx.namespace | quote }}
 {{- end }}
 {{- end -}}
