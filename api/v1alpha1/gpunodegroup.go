@@ -14,8 +14,8 @@ import (
 // +kubebuilder:printcolumn:name="Drivers",type=string,JSONPath=`.status.summary.drivers`
 // +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.summary.nodes`
 // +kubebuilder:printcolumn:name="Devices",type=string,JSONPath=`.status.summary.devices`
-// +kubebuilder:printcolumn:name="Memory-Reserved",type=string,JSONPath=`.status.memoryReservation.applied`
-// +kubebuilder:printcolumn:name="Runtime",type=string,JSONPath=`.status.conditions[?(@.type=="RuntimeReady")].status`
+// +kubebuilder:printcolumn:name="Mem-Reserved",type=string,JSONPath=`.status.memoryReservation.applied`
+// +kubebuilder:printcolumn:name="CDI",type=string,JSONPath=`.status.conditions[?(@.type=="RuntimeReady")].status`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gpu-dra/gpu-dra/api/v1alpha1"
 	"github.com/gpu-dra/gpu-dra/internal/condition"
 )
 
@@ -38,8 +39,8 @@ func TestPlainHelm(t *testing.T) {
 	r.startPlainController()
 
 	r.eventually("registered group", 90*time.Second, r.groupIs("h100", condition.Ready, "True", condition.GroupReady))
-	require.Regexp(t, `NAME .* RUNTIME +READY`, r.kubectl("get", "gpunodegroups"))
-	require.Regexp(t, `NAME .* RUNTIME +REGISTERED`, r.kubectl("get", "gpunodes"))
+	require.Regexp(t, `NAME .* CDI +READY`, r.kubectl("get", "gpunodegroups"))
+	require.Regexp(t, `NAME .* CDI +REGISTERED`, r.kubectl("get", "gpunodes"))
 	r.eventually("group none of whose nodes registered", 30*time.Second, r.groupIs("silent", condition.Ready, "False", condition.GroupNodesMissing))
 	r.eventually("passive group", 30*time.Second, r.groupIs("left-alone", condition.Ready, "True", condition.GroupNoNodes))
 	require.NoError(t, func() error {
@@ -70,7 +71,9 @@ func TestPlainHelm(t *testing.T) {
 	r.eventually("the other group", 60*time.Second, r.groupIs("other", condition.Ready, "False", condition.GroupNodesMissing))
 	_, refused := r.asked(t, plainNamespace, "controller")
 	require.Empty(t, refused)
-	for _, idle := range r.idle(t, plainNamespace, "controller", nil) {
+	for _, idle := range r.idle(t, plainNamespace, "controller", map[right]string{
+		{"patch", v1alpha1.Group, "gpunodegroups"}: "owners that a cluster with NodeGroups gave",
+	}) {
 		require.NotContains(t, idle, "gpunodegroups", "granted and never used")
 	}
 	r.uninstall()

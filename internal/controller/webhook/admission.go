@@ -77,10 +77,12 @@ func (a *admission) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	}
 	reading, stop := context.WithTimeout(ctx, timeToRead)
 	defer stop()
+	secrets := make(chan map[string]sidecar.Secret, 1)
+	go func() { secrets <- a.facts.secrets(reading, request.Namespace, config.PullSecrets) }()
 	v := sidecar.Decide(*config, sidecar.Input{
 		Namespace: request.Namespace, Pod: pod,
 		Claims:  a.facts.claims(reading, request.Namespace, pod),
-		Secrets: a.facts.secrets(reading, request.Namespace, config.PullSecrets),
+		Secrets: <-secrets,
 	})
 	response.Warnings = v.Warnings
 	if !ptr.Deref(request.DryRun, false) {

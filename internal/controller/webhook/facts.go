@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,7 @@ type live struct {
 	resources resourceclient.ResourceV1Interface
 	// metadata: that a Secret is there is all that matters, its contents stay where they are.
 	metadata metadata.Interface
+	flights  singleflight.Group
 }
 
 // claims of a pod by the pod's own names for them.
@@ -35,7 +37,9 @@ func (l *live) claim(ctx context.Context, namespace string, named corev1.PodReso
 	switch {
 	case named.ResourceClaimName != nil:
 		name := *named.ResourceClaimName
-		claim, err := l.resources.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+		claim, err := together(ctx, &l.flights, "claim/"+namespace+"/"+name, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
+			return l.resources.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+		})
 		if err != nil {
 			return unread("ResourceClaim", namespace, name, err)
 		}
@@ -49,7 +53,9 @@ func (l *live) claim(ctx context.Context, namespace string, named corev1.PodReso
 		return out
 	case named.ResourceClaimTemplateName != nil:
 		name := *named.ResourceClaimTemplateName
-		template, err := l.resources.ResourceClaimTemplates(namespace).Get(ctx, name, metav1.GetOptions{})
+		template, err := together(ctx, &l.flights, "template/"+namespace+"/"+name, func(ctx context.Context) (*resourcev1.ResourceClaimTemplate, error) {
+			return l.resources.ResourceClaimTemplates(namespace).Get(ctx, name, metav1.GetOptions{})
+		})
 		if err != nil {
 			return unread("ResourceClaimTemplate", namespace, name, err)
 		}
@@ -82,7 +88,9 @@ func classesOf(spec resourcev1.ResourceClaimSpec) []string {
 func (l *live) secrets(ctx context.Context, namespace string, names []string) map[string]sidecar.Secret {
 	out := map[string]sidecar.Secret{}
 	for _, name := range names {
-		_, err := l.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		_, err := together(ctx, &l.flights, "secret/"+namespace+"/"+name, func(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+			return l.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		})
 		switch {
 		case err == nil:
 			out[name] = sidecar.Secret{}
