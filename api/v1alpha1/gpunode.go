@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Drivers",type=string,JSONPath=`.status.summary.drivers`
 // +kubebuilder:printcolumn:name="Devices",type=string,JSONPath=`.status.summary.devices`
 // +kubebuilder:printcolumn:name="Allocated",type=string,JSONPath=`.status.summary.allocated`
-// +kubebuilder:printcolumn:name="CDI",type=string,JSONPath=`.status.conditions[?(@.type=="RuntimeReady")].status`
+// +kubebuilder:printcolumn:name="CDI",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="RuntimeReady")].status`
 // +kubebuilder:printcolumn:name="Registered",type=string,JSONPath=`.status.conditions[?(@.type=="Registered")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Registered")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -40,7 +40,7 @@ func TestPlainHelm(t *testing.T) {
 
 	r.eventually("registered group", 90*time.Second, r.groupIs("h100", condition.Ready, "True", condition.GroupReady))
 	require.Regexp(t, `NAME .* CDI +READY`, r.kubectl("get", "gpunodegroups"))
-	require.Regexp(t, `NAME .* CDI +REGISTERED`, r.kubectl("get", "gpunodes"))
+	require.Regexp(t, `NAME .* CDI +REGISTERED`, r.kubectl("get", "gpunodes", "-o", "wide"))
 	r.eventually("group none of whose nodes registered", 30*time.Second, r.groupIs("silent", condition.Ready, "False", condition.GroupNodesMissing))
 	r.eventually("passive group", 30*time.Second, r.groupIs("left-alone", condition.Ready, "True", condition.GroupNoNodes))
 	require.NoError(t, func() error {
