@@ -36,6 +36,9 @@ func burst(t *testing.T, ctx func(i int) context.Context, read func(context.Cont
 				}
 				got = append(got, out)
 			})
+			if i == 0 {
+				synctest.Wait() // the first one begins the reading
+			}
 		}
 		synctest.Wait()
 		close(release)
